@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# From the packaged source to a kernel and a guest image.
+#
+# $CACHE/linux is the pristine source, $CACHE/tree the same with our files over
+# it (hard links: the overlay never writes into a file that was there).
+
+TREE=$CACHE/tree
+SOURCE_TARBALL=/usr/src/$SOURCE_PACKAGE.tar.xz
+
+# Fixed, so that ccache and two builds of one source agree.
+export KBUILD_BUILD_TIMESTAMP='2024-11-17 00:00:00 UTC'
+export KBUILD_BUILD_USER=uprobes KBUILD_BUILD_HOST=uprobes
+export KCONFIG_NOTIMESTAMP=1
+
+load_arch() {
+	[[ $1 =~ ^[a-z0-9_]+$ && -f $TOOL/arch/$1 ]] ||
+		die "no such architecture: $1 (there are: $(ls "$TOOL/arch"))"
+	# shellcheck source=tools/uprobes/arch/x86_64
+	source "$TOOL/arch/$1"
+	ARCH=$1
+	FLAVOUR=$ARCH
+	MEMORY=512
+	if ((DEBUG)); then
+		FLAVOUR+=-debug
+		IMAGE=$DEBUG_IMAGE
+		MEMORY=1024
+	fi
+	BUILD=$CACHE/build/$FLAVOUR
+	PROGRAMS=$CACHE/programs/$FLAVOUR
+	INITRD=$CACHE/programs/$FLAVOUR.cpio
+}
+
+kmake() {
+	make -C "$TREE" O="$BUILD" ARCH="$KERNEL_ARCH" -s -j"$(nproc)" \
+		CROSS_COMPILE="$CROSS_COMPILE" HOSTCC="ccache gcc" \
+		CC="ccache $CROSS_COMPILE${COMPILER:-gcc}" "$@"
+}
+
+unpack_source() {
+	# The dates in the package are older than what was built from the last.
+	rm -rf "$CACHE"/{linux,linux.new,tree,tree.new,stamps,build}
+	mkdir -p "$CACHE/linux.new"
+	tar -C "$CACHE/linux.new" --strip-components=1 -xf "$SOURCE_TARBALL"
+	mv "$CACHE/linux.new" "$CACHE/linux"
+	cp -al "$CACHE/linux" "$CACHE/tree.new"
+	mv "$CACHE/tree.new" "$TREE"
+}
+
+config_fragments() {
+	printf '%s\n' "$TOOL/config/common" "$TOOL/config/$ARCH"
+	((!DEBUG)) || echo "$TOOL/config/debug"
+}
+
+# An option that allnoconfig could not keep is an error, not a surprise.
+configure_kernel() {
+	local option lost=()
+
+	mkdir -p "$BUILD"
+	config_fragments | xargs cat | grep '^CONFIG_' >"$BUILD/wanted.config"
+	kmake KCONFIG_ALLCONFIG="$BUILD/wanted.config" allnoconfig
+	while read -r option; do
+		grep -qxF "$option" "$BUILD/.config" || lost+=("$option")
+	done <"$BUILD/wanted.config"
+	((${#lost[@]} == 0)) ||
+		die "the configuration lost: ${lost[*]}"
+}
+
+build_kernel() {
+	local targets=(vmlinux modules)
+
+	[[ $IMAGE == vmlinux ]] || targets+=("${IMAGE##*/}")
+	kmake "${targets[@]}"
+}
+
+# Test modules are built in a copy: the tree stays clean.
+build_modules() {
+	local from=$TREE/tools/testing/selftests/uprobes/test_modules
+	local copy=$PROGRAMS/test_modules
+
+	mkdir -p "$PROGRAMS/modules"
+	rm -rf "$PROGRAMS"/modules/*.ko "$copy"
+	if [[ -d $from ]]; then
+		cp -a "$from" "$copy"
+		kmake M="$copy" modules
+		cp "$copy"/*.ko "$PROGRAMS/modules/"
+	fi
+	find "$BUILD/samples" -name '*.ko' -exec cp -t "$PROGRAMS/modules" {} +
+}
+
+build_programs() {
+	local tests=$TREE/tools/testing/selftests/uprobes
+	local out=$PROGRAMS/tests cc="${CROSS_COMPILE}gcc"
+
+	rm -rf "$out"
+	mkdir -p "$out" "$PROGRAMS/bin"
+	: >"$out/LIST"
+	if [[ -f $tests/Makefile ]]; then
+		make -C "$tests" OUTPUT="$out" CC="$cc" all
+		make -C "$tests" OUTPUT="$out" -s emit_tests | sed 's/.*://' \
+			>"$out/LIST"
+	fi
+	if [[ -f $TREE/tools/uprobes/Makefile ]]; then
+		make -C "$TREE/tools/uprobes" OUTPUT="$PROGRAMS/bin" CC="$cc" all
+	fi
+	build_modules
+}
+
+# The shared libraries that the programs in DIR need, under their own paths.
+add_libraries() {
+	local root=$1 lib
+
+	find "$root/uprobes/bin" "$root/uprobes/tests" -type f -perm /111 \
+		-exec ldd {} \; 2>/dev/null | grep -o '/[^ ]*' | sort -u |
+		while read -r lib; do
+			[[ -f $lib ]] || continue
+			mkdir -p "$root${lib%/*}"
+			cp -L "$lib" "$root$lib"
+		done
+}
+
+build_image() {
+	local root=$PROGRAMS/root
+
+	rm -rf "$root"
+	mkdir -p "$root"/{bin,dev,proc,sys,tmp,uprobes}
+	cp /bin/busybox "$root/bin/"
+	cp -a "$PROGRAMS/bin" "$PROGRAMS/modules" "$PROGRAMS/tests" \
+		"$root/uprobes/"
+	cp -a "$TOOL/guest" "$root/uprobes/jobs"
+	mv "$root/uprobes/jobs/init" "$root/init"
+	add_libraries "$root"
+	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$INITRD.new"
+	mv "$INITRD.new" "$INITRD"
+}
+
+TREE_STEPS=2
+BUILD_STEPS=$((TREE_STEPS + 4))
+
+# Overlaying is never skipped: it takes a second, and the tree may have been
+# touched.
+prepare_tree() {
+	need_packages "$@"
+	lock_builds
+	SOURCE_VERSION=$(dpkg-query -Wf '${Version}' "$SOURCE_PACKAGE")
+	[[ -d $TREE ]] || rm -f "$CACHE/stamps/source"
+	step_once source "$SOURCE_VERSION" "unpacking the kernel source" \
+		unpack_source
+	step "laying our files over it" overlay_apply "$TREE"
+}
+
+# What the kernel is made of: paths below $TOP that exist.
+kernel_inputs() {
+	local path
+
+	for path in arch include kernel samples \
+			tools/uprobes/{arch,config,lib,patches}; do
+		[[ ! -e $TOP/$path ]] || echo "$path"
+	done
+}
+
+# Everything that a guest needs, and no more than has changed.
+build_all() {
+	local kernel programs
+
+	prepare_tree "${PACKAGES[@]}" "${ARCH_PACKAGES[@]}"
+	# shellcheck disable=SC2046 # one word a path
+	kernel=$SOURCE_VERSION-$(cd "$TOP" && content_hash $(kernel_inputs))
+	[[ -f $BUILD/$IMAGE ]] ||
+		rm -f "$CACHE/stamps/"{config,kernel}-"$FLAVOUR"
+	step_once "config-$FLAVOUR" "$kernel" "configuring the kernel" \
+		configure_kernel
+	step_once "kernel-$FLAVOUR" "$kernel" "building the kernel" build_kernel
+	programs=$kernel-$(cd "$TOP" && content_hash tools)
+	[[ -f $INITRD ]] ||
+		rm -f "$CACHE/stamps/"{programs,image}-"$FLAVOUR"
+	step_once "programs-$FLAVOUR" "$programs" \
+		"building programs and modules" build_programs
+	step_once "image-$FLAVOUR" "$programs" "packing the guest image" \
+		build_image
+	unlock_builds
+}
