@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * User-space probes on x86: traps and stepping. What there is to know about
+ * instructions is in uprobes_insn.c.
+ *
+ * A copy is executed with the trap flag (TF) set, and so ends with a debug
+ * exception (#DB). The program may have set TF itself, or its debugger may:
+ * then one SIGTRAP is due after each probed instruction, as after any other,
+ * however it was executed.
+ */
+
+#define pr_fmt(fmt) "uprobes: " fmt
+
+#include <linux/kdebug.h>
+#include <linux/ptrace.h>
+#include <linux/sched/signal.h>
+#include <linux/uprobes.h>
+
+#include <asm/debugreg.h>
+#include <asm/mmu_context.h>
+#include <asm/shstk.h>
+#include <asm/trapnr.h>
+#include <asm/vdso.h>
+
+#include "uprobes_insn.h"
+
+/* No exception has this number: while it stands, the copy raised none. */
+#define TRAP_NR_NONE	UINT_MAX
+
+int arch_uprobe_analyze_insn(struct arch_uprobe *aup, struct mm_struct *mm,
+			     unsigned long vaddr)
+{
+	const char *why;
+	int ret;
+
+	if (!is_64bit_mm(mm))
+		return -EOPNOTSUPP;
+
+	ret = uprobe_insn_analyze(&aup->how, aup->insn, sizeof(aup->insn),
+				  vaddr, &why);
+	if (ret) {
+		pr_debug("%*ph at 0x%lx: %s\n", MAX_INSN_SIZE, aup->insn,
+			 vaddr, why);
+		return ret;
+	}
+	memset(aup->ixol, UPROBE_SWBP_INSN, sizeof(aup->ixol));
+	memcpy(aup->ixol, aup->how.copy, aup->how.copy_len);
+	return 0;
+}
+
+unsigned int arch_uprobe_insn_len(const struct arch_uprobe *aup)
+{
+	return aup->how.len;
+}
+
+bool arch_uprobe_needs_slot(const struct arch_uprobe *aup)
+{
+	return aup->how.copy_len;
+}
+
+/* Two bytes raise the same trap: cd 03, int $3. */
+bool arch_uprobe_is_trap(uprobe_opcode_t before, uprobe_opcode_t at)
+{
+	return at == UPROBE_SWBP_INSN || (before == 0xcd && at == 0x03);
+}
+
+/* As do_int3_user() without the engine. */
+void arch_uprobe_send_trap(struct pt_regs *regs)
+{
+	if (fixup_vdso_exception(regs, X86_TRAP_BP, 0, 0))
+		return;
+	current->thread.error_code = 0;
+	current->thread.trap_nr = X86_TRAP_BP;
+	force_sig(SIGTRAP);
+}
+
+/* 64-bit processes have 32-bit code segments at hand. */
+bool arch_uprobe_ignore(struct arch_uprobe *aup, struct pt_regs *regs)
+{
+	return !user_64bit_mode(regs);
+}
+
+bool is_trap_insn(uprobe_opcode_t *insn)
+{
+	return insn[0] == UPROBE_SWBP_INSN ||
+	       (insn[0] == 0xcd && insn[1] == 0x03);
+}
+
+static bool takes_branch(struct arch_uprobe *aup, struct pt_regs *regs,
+			 unsigned long vaddr)
+{
+	switch (aup->how.op) {
+	case UPROBE_INSN_JCC:
+	case UPROBE_INSN_LOOP:
+		return regs->ip != vaddr + aup->how.len;
+	}
+	return uprobe_insn_is_branch(&aup->how);
+}
+
+/*
+ * Raise the #DB that would have come behind the instruction in its place.
+ * @tf: TF was set before it; @vaddr: its address.
+ */
+static void report_debug(struct arch_uprobe *aup, struct pt_regs *regs, bool tf,
+			 unsigned long vaddr)
+{
+	struct arch_uprobe_task *autask = &current->utask->autask;
+	unsigned long dr6 = autask->dr6;
+
+	/* Stepping by branches goes on until one is taken. */
+	if (tf && test_thread_flag(TIF_BLOCKSTEP)) {
+		tf = takes_branch(aup, regs, vaddr);
+		if (tf)
+			set_task_blockstep(current, false);
+	}
+	if (tf)
+		dr6 |= DR_STEP;
+	if (!dr6)
+		return;
+	autask->dr6 = 0;
+	current->thread.virtual_dr6 |= dr6;
+	send_sigtrap(regs, 0, tf ? TRAP_TRACE : TRAP_HWBKPT);
+}
+
+/* The same for a step that is not finished: watchpoints that it hit so far. */
+static void report_watchpoints(struct pt_regs *regs)
+{
+	struct arch_uprobe_task *autask = &current->utask->autask;
+	unsigned long trap_nr = current->thread.trap_nr;
+
+	if (!autask->dr6)
+		return;
+	current->thread.virtual_dr6 |= autask->dr6;
+	autask->dr6 = 0;
+	send_sigtrap(regs, 0, TRAP_HWBKPT);
+	/* That of the fault is for the signal frame. */
+	current->thread.trap_nr = trap_nr;
+}
+
+/* A debugger's watchpoint sees what the program does, not what we do for it. */
+static bool is_watched(void)
+{
+	int i;
+
+	for (i = 0; i < HBP_NUM; i++)
+		if (current->thread.ptrace_bps[i])
+			return true;
+	return false;
+}
+
+/* Does the CPU push on the shadow stack, or pop from it? */
+static bool uses_shadow_stack(struct arch_uprobe *aup)
+{
+	if (!shstk_is_enabled())
+		return false;
+	switch (aup->how.op) {
+	case UPROBE_INSN_CALL_REL:
+	case UPROBE_INSN_CALL_REG:
+	case UPROBE_INSN_CALL_MEM:
+	case UPROBE_INSN_RET:
+		return true;
+	}
+	return false;
+}
+
+/*
+ * TF is the program's own from here on. A debugger that saw the popf, not our
+ * breakpoint, would know (arch/x86/kernel/step.c).
+ */
+static void forget_forced_tf(struct arch_uprobe *aup)
+{
+	if (aup->how.op == UPROBE_INSN_POPF)
+		clear_thread_flag(TIF_FORCED_TF);
+}
+
+bool arch_uprobe_skip_sstep(struct arch_uprobe *aup, struct pt_regs *regs)
+{
+	bool tf = regs->flags & X86_EFLAGS_TF;
+	unsigned long vaddr = regs->ip;
+
+	if (aup->how.copy_len && (is_watched() || uses_shadow_stack(aup)))
+		return false;
+	if (!uprobe_insn_emulate(&aup->how, regs))
+		return false;
+
+	forget_forced_tf(aup);
+	report_debug(aup, regs, tf, vaddr);
+	return true;
+}
+
+int arch_uprobe_pre_xol(struct arch_uprobe *aup, struct pt_regs *regs)
+{
+	struct arch_uprobe_task *autask = &current->utask->autask;
+
+	autask->trap_nr = current->thread.trap_nr;
+	current->thread.trap_nr = TRAP_NR_NONE;
+
+	autask->tf = regs->flags & X86_EFLAGS_TF;
+	autask->blockstep = test_thread_flag(TIF_BLOCKSTEP);
+	if (autask->blockstep)
+		set_task_blockstep(current, false);
+
+	uprobe_insn_pre_step(&aup->how, &autask->step, regs,
+			     current->utask->xol_vaddr);
+	regs->flags |= X86_EFLAGS_TF;
+	return 0;
+}
+
+/* Undo what arch_uprobe_pre_xol() did to the trap flag. */
+static void restore_tf(struct arch_uprobe_task *autask, struct pt_regs *regs)
+{
+	if (!autask->tf)
+		regs->flags &= ~X86_EFLAGS_TF;
+	if (autask->blockstep)
+		set_task_blockstep(current, true);
+}
+
+int arch_uprobe_post_xol(struct arch_uprobe *aup, struct pt_regs *regs)
+{
+	struct uprobe_task *utask = current->utask;
+	struct arch_uprobe_task *autask = &utask->autask;
+
+	if (uprobe_insn_unfinished(&aup->how, regs, utask->xol_vaddr))
+		return -EAGAIN;
+
+	current->thread.trap_nr = autask->trap_nr;
+	restore_tf(autask, regs);
+
+	/* The copy of a call left its own address there. (ret left nothing.) */
+	if (uses_shadow_stack(aup) && aup->how.op != UPROBE_INSN_RET &&
+	    !uprobe_insn_is_get_pc(&aup->how) &&
+	    shstk_update_last_frame(utask->vaddr + aup->how.len)) {
+		regs->sp += sizeof(long);
+		uprobe_insn_abort(&aup->how, &autask->step, regs, utask->vaddr);
+		goto fault;
+	}
+	if (!uprobe_insn_post_step(&aup->how, &autask->step, regs,
+				   utask->vaddr, utask->xol_vaddr))
+		goto fault;
+
+	forget_forced_tf(aup);
+	report_debug(aup, regs, autask->tf, utask->vaddr);
+	return 0;
+
+fault:
+	report_watchpoints(regs);
+	return -EFAULT;
+}
+
+void arch_uprobe_abort_xol(struct arch_uprobe *aup, struct pt_regs *regs)
+{
+	struct uprobe_task *utask = current->utask;
+
+	/* The number of the fault, if there was one, is for the signal frame. */
+	if (current->thread.trap_nr == TRAP_NR_NONE)
+		current->thread.trap_nr = utask->autask.trap_nr;
+	restore_tf(&utask->autask, regs);
+	uprobe_insn_abort(&aup->how, &utask->autask.step, regs, utask->vaddr);
+	report_watchpoints(regs);
+}
+
+bool arch_uprobe_xol_was_trapped(struct task_struct *t)
+{
+	return t->thread.trap_nr != TRAP_NR_NONE;
+}
+
+int arch_uprobe_exception_notify(struct notifier_block *self,
+				 unsigned long val, void *data)
+{
+	struct die_args *args = data;
+	unsigned long *dr6;
+
+	if (!args->regs || !user_mode(args->regs))
+		return NOTIFY_DONE;
+
+	switch (val) {
+	case DIE_INT3:
+		if (uprobe_pre_sstep_notifier(args->regs))
+			return NOTIFY_STOP;
+		break;
+	case DIE_DEBUG:
+		dr6 = (unsigned long *)args->err;
+		if (!(*dr6 & DR_STEP) || !uprobe_post_sstep_notifier(args->regs))
+			break;
+		/* Watchpoints that came with it are reported behind the step. */
+		current->utask->autask.dr6 |= current->thread.virtual_dr6 &
+					      DR_TRAP_BITS;
+		current->thread.virtual_dr6 &= ~(DR_STEP | DR_TRAP_BITS);
+		*dr6 &= ~(DR_STEP | DR_TRAP_BITS);
+		break;
+	}
+	return NOTIFY_DONE;
+}

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _LINUX_UPROBES_H
+#define _LINUX_UPROBES_H
+/*
+ * User-space probes: run a function of a kernel module whenever a thread of
+ * one process reaches one address.
+ *
+ * Four groups, in this order: what modules call; what the rest of the kernel
+ * calls; what an architecture implements; and, with CONFIG_UPROBES off, stubs.
+ *
+ * See Documentation/trace/uprobes/ for a session to copy and the rules that
+ * a handler can rely on, and the head of kernel/uprobes.c for how it works.
+ */
+
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/types.h>
+
+struct mm_struct;
+struct notifier_block;
+struct page;
+struct pt_regs;
+struct task_struct;
+struct uprobe;
+struct uprobes_mm;
+struct uretprobe;
+struct uretprobe_instance;
+struct vm_area_struct;
+
+/**
+ * enum uprobe_type - the kind of object that a registration callback is about
+ * @UPTY_UPROBE: a struct uprobe
+ * @UPTY_URETPROBE: the struct uprobe that is embedded in a struct uretprobe
+ */
+enum uprobe_type {
+	UPTY_UPROBE,
+	UPTY_URETPROBE,
+};
+
+/* Registered, but no handler runs until enable_uprobe(). */
+#define UPROBE_FLAG_DISABLED	BIT(0)
+/* Children that the process forks are probed as well. */
+#define UPROBE_FLAG_INHERIT	BIT(1)
+
+typedef void (*uprobe_handler_t)(struct uprobe *u, struct pt_regs *regs);
+typedef void (*uprobe_callback_t)(struct uprobe *u, int reg,
+				  enum uprobe_type type, int result);
+typedef void (*uretprobe_handler_t)(struct uretprobe_instance *ri,
+				    struct pt_regs *regs);
+typedef int (*uretprobe_entry_t)(struct uretprobe_instance *ri,
+				 struct pt_regs *regs);
+
+/**
+ * struct uprobe - a probe at one address of one process
+ *
+ * Owned by the caller, who zeroes it, fills in the members above @nmissed and
+ * keeps it until unregister_uprobe() has returned. It may live in static, heap
+ * or module memory.
+ *
+ * @pid: any thread id of the process, as seen in the caller's pid namespace.
+ *	The probe covers all threads of the process, present and future, and
+ *	no thread of any other process.
+ * @vaddr: address of the first byte of an instruction in an executable,
+ *	not shared, mapping of the process. A file stands behind it or not.
+ * @handler: called each time a thread of the process is about to execute that
+ *	instruction, with its registers, in that thread's own context: it may
+ *	sleep, fault and change registers, and may run on many CPUs at once.
+ *	instruction_pointer() of the registers is @vaddr on every architecture.
+ *	Setting it anew makes the thread go on there instead.
+ * @registration_callback: optional, reports the end of a call of this API
+ *	that was made from a handler, and so had to be deferred.
+ * @flags: UPROBE_FLAG_DISABLED, or 0. Later changed only by enable_uprobe()
+ *	and disable_uprobe().
+ * @nmissed: hits for which @handler could not be run. Set by the engine.
+ */
+struct uprobe {
+	pid_t pid;
+	unsigned long vaddr;
+	uprobe_handler_t handler;
+	uprobe_callback_t registration_callback;
+	unsigned int flags;
+	unsigned long nmissed;
+	/* private: NULL unless registered, or on the way to that or back */
+	struct probe *probe;
+};
+
+/**
+ * struct uretprobe - a probe on the return of one function of one process
+ *
+ * Owned by the caller under the rules of struct uprobe.
+ *
+ * @u: @u.pid, @u.vaddr (the function's first instruction), @u.flags and
+ *	@u.registration_callback are the caller's, @u.nmissed is the engine's.
+ * @handler: called when a call of the function returns.
+ * @entry_handler: optional, called at entry. Not 0 skips this call's return.
+ * @data_size: bytes of private data in each instance, at most 4096.
+ * @maxactive: calls that may be in progress at a time, <= 0 for no limit.
+ */
+struct uretprobe {
+	struct uprobe u;
+	uretprobe_handler_t handler;
+	uretprobe_entry_t entry_handler;
+	size_t data_size;
+	int maxactive;
+};
+
+/**
+ * struct uretprobe_instance - one call of a return-probed function
+ * @rp: the probe, or NULL once it was unregistered
+ * @ret_addr: the real return address
+ * @sp: the stack pointer at entry
+ * @data: @rp->data_size bytes for the handlers
+ */
+struct uretprobe_instance {
+	struct uretprobe *rp;
+	unsigned long ret_addr;
+	unsigned long sp;
+	char data[];
+};
+
+#ifdef CONFIG_UPROBES
+
+int register_uprobe(struct uprobe *u);
+void unregister_uprobe(struct uprobe *u);
+int register_uprobes(struct uprobe **us, int n);
+void unregister_uprobes(struct uprobe **us, int n);
+int enable_uprobe(struct uprobe *u);
+int disable_uprobe(struct uprobe *u);
+
+int init_uretprobes(pid_t pid, unsigned long vaddr);
+int register_uretprobe(struct uretprobe *rp);
+void unregister_uretprobe(struct uretprobe *rp);
+int register_uretprobes(struct uretprobe **rps, int n);
+void unregister_uretprobes(struct uretprobe **rps, int n);
+int enable_uretprobe(struct uretprobe *rp);
+int disable_uretprobe(struct uretprobe *rp);
+
+#include <asm/uprobes.h>
+
+/*
+ * What the rest of the kernel calls: mm, fork, exit, signal, trap, perf.
+ */
+
+/**
+ * struct uprobes_state - the engine's part of a struct mm_struct
+ * @xol_area: what the engine knows of this address space, NULL until the first
+ *	registration in it. Set once; cleared when the address space dies.
+ */
+struct uprobes_state {
+	struct uprobes_mm *xol_area;
+};
+
+struct return_instance {
+	struct return_instance *next;
+	unsigned long orig_ret_vaddr;
+};
+
+/**
+ * struct uprobe_task - the engine's part of a thread, made at its first hit
+ *
+ * Only the thread itself reads or writes it, so no member needs a lock.
+ *
+ * @autask: the architecture's state of a step
+ * @vaddr: the probe's address, while @active
+ * @xol_vaddr: the copy's address, while @active
+ * @auprobe: the probed instruction while handlers run, else NULL. Call chains
+ *	of perf look at its bytes
+ * @active: the probepoint whose copy the thread executes, else NULL. Holds a
+ *	reference on it: its slot is not given to another one meanwhile.
+ * @srcu_idx: what srcu_read_lock() returned, during a hit
+ * @denied: a signal came while @active
+ * @paused: the thread left the copy before it executed it; @active stays
+ * @dup: during a fork, the breakpoints that the child must not keep
+ * @unclean_child: during a fork, the child kept one, and has to die
+ * @return_instances: always NULL until there are return probes
+ */
+struct uprobe_task {
+	struct arch_uprobe_task autask;
+	unsigned long vaddr;
+	unsigned long xol_vaddr;
+	struct arch_uprobe *auprobe;
+	struct probepoint *active;
+	int srcu_idx;
+	bool denied;
+	bool paused;
+	struct uprobe_dup *dup;
+	bool unclean_child;
+	struct return_instance *return_instances;
+};
+
+#define UPROBE_NO_TRAMPOLINE_VADDR	(~0UL)
+
+/* Text stays where it is when mappings are made, split or merged. */
+static inline int uprobe_mmap(struct vm_area_struct *vma)
+{
+	return 0;
+}
+
+static inline void uprobe_munmap(struct vm_area_struct *vma,
+				 unsigned long start, unsigned long end)
+{
+}
+
+void uprobes_init(void);
+void uprobe_zap(struct vm_area_struct *vma, unsigned long start,
+		unsigned long end);
+int uprobe_mremap(struct vm_area_struct *vma, unsigned long start,
+		  unsigned long end);
+void uprobe_start_dup_mmap(void);
+void uprobe_end_dup_mmap(void);
+void uprobe_dup_mmap(struct mm_struct *oldmm, struct mm_struct *newmm);
+void uprobe_clear_state(struct mm_struct *mm);
+void uprobe_free_utask(struct task_struct *t);
+void uprobe_copy_process(struct task_struct *t, unsigned long flags);
+int uprobe_pre_sstep_notifier(struct pt_regs *regs);
+int uprobe_post_sstep_notifier(struct pt_regs *regs);
+void uprobe_notify_resume(struct pt_regs *regs);
+bool uprobe_deny_signal(void);
+void uprobe_pause_step(struct pt_regs *regs);
+unsigned long uprobe_get_trap_addr(struct pt_regs *regs);
+unsigned long uprobe_get_trampoline_vaddr(void);
+
+/*
+ * What an architecture must implement. All run in process context, may sleep,
+ * and concern current, unless said otherwise.
+ */
+
+/**
+ * arch_uprobe_analyze_insn() - decide how to execute an instruction elsewhere
+ * @aup: @aup->insn holds what is in memory at @vaddr, zeroes behind the end of
+ *	what can be read. To be filled in; @aup->ixol becomes the copy.
+ * @mm: the address space, which need not be current's
+ * @vaddr: where the instruction stands
+ *
+ * Return: 0, -EOPNOTSUPP when it cannot be executed exactly, -EINVAL when it
+ * is misaligned. Nothing may be left to be found out at a hit.
+ */
+int arch_uprobe_analyze_insn(struct arch_uprobe *aup, struct mm_struct *mm,
+			     unsigned long vaddr);
+
+/**
+ * arch_uprobe_insn_len() - length of an instruction that was analysed
+ * @aup: the instruction
+ *
+ * Return: bytes in memory, 1 to sizeof(@aup->insn).
+ */
+unsigned int arch_uprobe_insn_len(const struct arch_uprobe *aup);
+
+/**
+ * arch_uprobe_needs_slot() - does an instruction ever run out of line?
+ * @aup: the instruction
+ *
+ * Return: false when arch_uprobe_skip_sstep() cannot fail for it.
+ */
+bool arch_uprobe_needs_slot(const struct arch_uprobe *aup);
+
+/**
+ * arch_uprobe_skip_sstep() - emulate the instruction, if that is possible
+ * @aup: the instruction; instruction_pointer(@regs) is its address
+ * @regs: the thread's registers
+ *
+ * Return: true when done: registers and memory are as after it. Otherwise both
+ * are untouched, and the copy is executed.
+ */
+bool arch_uprobe_skip_sstep(struct arch_uprobe *aup, struct pt_regs *regs);
+
+/**
+ * arch_uprobe_pre_xol() - make the thread execute the copy, and then trap
+ * @aup: the instruction
+ * @regs: to be changed so that it goes on at current->utask->xol_vaddr
+ *
+ * Return: 0, or an error that kills the thread.
+ */
+int arch_uprobe_pre_xol(struct arch_uprobe *aup, struct pt_regs *regs);
+
+/**
+ * arch_uprobe_post_xol() - the copy was executed: hide where
+ * @aup: the instruction
+ * @regs: to be changed into what they are after the instruction in its place
+ *
+ * Return: 0 when done; -EAGAIN when the instruction is only part done: the copy
+ * is to be executed once more with @regs, to trap again; -EFAULT when its last
+ * effect on memory could not be had: @regs are those of before it, and SIGSEGV
+ * is due.
+ */
+int arch_uprobe_post_xol(struct arch_uprobe *aup, struct pt_regs *regs);
+
+/**
+ * arch_uprobe_abort_xol() - the copy raised a fault, or is not to be executed
+ * @aup: the instruction
+ * @regs: to be changed into what they were before arch_uprobe_pre_xol(), with
+ *	what the instruction did before it faulted
+ */
+void arch_uprobe_abort_xol(struct arch_uprobe *aup, struct pt_regs *regs);
+
+/**
+ * arch_uprobe_xol_was_trapped() - did the copy raise a fault?
+ * @t: current
+ *
+ * Return: true when the exception that is being handled came from the copy.
+ */
+bool arch_uprobe_xol_was_trapped(struct task_struct *t);
+
+/**
+ * arch_uprobe_exception_notify() - the die notifier
+ * @self: the core's notifier block
+ * @val: an enum die_val
+ * @data: a struct die_args
+ *
+ * Calls uprobe_pre_sstep_notifier() for a breakpoint and, when the trap that
+ * arch_uprobe_pre_xol() asked for arrives, uprobe_post_sstep_notifier().
+ * Atomic context.
+ *
+ * Return: NOTIFY_STOP for what was the engine's, else NOTIFY_DONE.
+ */
+int arch_uprobe_exception_notify(struct notifier_block *self,
+				 unsigned long val, void *data);
+
+/*
+ * What an architecture may implement. The core has __weak defaults.
+ */
+
+/**
+ * uprobe_get_swbp_addr() - address of the breakpoint that raised a trap
+ * @regs: registers as the trap left them
+ *
+ * Default: the instruction pointer less UPROBE_SWBP_INSN_SIZE. Any context.
+ *
+ * Return: the address.
+ */
+unsigned long uprobe_get_swbp_addr(struct pt_regs *regs);
+
+/**
+ * is_trap_insn() - is this the program's own breakpoint?
+ * @insn: the first word of an instruction
+ *
+ * Default: is it UPROBE_SWBP_INSN? Others that raise the same trap belong here.
+ *
+ * Return: true when a probe there is refused with -EEXIST.
+ */
+bool is_trap_insn(uprobe_opcode_t *insn);
+
+/**
+ * arch_uprobe_is_trap() - do these words raise a breakpoint trap?
+ * @before: the word before @at, or 0 if it cannot be read
+ * @at: the word at the address that uprobe_get_swbp_addr() returned
+ *
+ * Default: is_trap_insn() of @at.
+ *
+ * Return: true when a trap at that address need not have been one of ours.
+ */
+bool arch_uprobe_is_trap(uprobe_opcode_t before, uprobe_opcode_t at);
+
+/**
+ * arch_uprobe_send_trap() - a breakpoint was not ours
+ * @regs: the registers as the trap left them
+ *
+ * Default: SIGTRAP. To be overridden if the trap does more without us.
+ */
+void arch_uprobe_send_trap(struct pt_regs *regs);
+
+/**
+ * arch_uprobe_ignore() - can the instruction not be executed as analysed?
+ * @aup: the instruction
+ * @regs: the thread's registers
+ *
+ * Default: false. To be overridden where a thread can change to a mode in which
+ * the same bytes are another instruction.
+ *
+ * Return: true when the thread has to execute it itself, in its place.
+ */
+bool arch_uprobe_ignore(struct arch_uprobe *aup, struct pt_regs *regs);
+
+/**
+ * arch_uprobe_copy_ixol() - write a copy
+ * @page: page of the engine's area
+ * @vaddr: where in the process the copy will be executed
+ * @src: what to write
+ * @len: how much
+ *
+ * Default: a plain copy. To be overridden where the instruction cache does
+ * not see it by itself.
+ */
+void arch_uprobe_copy_ixol(struct page *page, unsigned long vaddr, void *src,
+			   unsigned long len);
+
+#else /* !CONFIG_UPROBES */
+
+struct uprobes_state {
+};
+
+static inline int register_uprobe(struct uprobe *u)
+{
+	return -ENOSYS;
+}
+
+static inline void unregister_uprobe(struct uprobe *u)
+{
+}
+
+static inline int register_uprobes(struct uprobe **us, int n)
+{
+	return -ENOSYS;
+}
+
+static inline void unregister_uprobes(struct uprobe **us, int n)
+{
+}
+
+static inline int enable_uprobe(struct uprobe *u)
+{
+	return -ENOSYS;
+}
+
+static inline int disable_uprobe(struct uprobe *u)
+{
+	return -ENOSYS;
+}
+
+static inline int init_uretprobes(pid_t pid, unsigned long vaddr)
+{
+	return -ENOSYS;
+}
+
+static inline int register_uretprobe(struct uretprobe *rp)
+{
+	return -ENOSYS;
+}
+
+static inline void unregister_uretprobe(struct uretprobe *rp)
+{
+}
+
+static inline int register_uretprobes(struct uretprobe **rps, int n)
+{
+	return -ENOSYS;
+}
+
+static inline void unregister_uretprobes(struct uretprobe **rps, int n)
+{
+}
+
+static inline int enable_uretprobe(struct uretprobe *rp)
+{
+	return -ENOSYS;
+}
+
+static inline int disable_uretprobe(struct uretprobe *rp)
+{
+	return -ENOSYS;
+}
+
+static inline void uprobes_init(void)
+{
+}
+
+static inline int uprobe_mmap(struct vm_area_struct *vma)
+{
+	return 0;
+}
+
+static inline void uprobe_munmap(struct vm_area_struct *vma,
+				 unsigned long start, unsigned long end)
+{
+}
+
+static inline void uprobe_zap(struct vm_area_struct *vma, unsigned long start,
+			      unsigned long end)
+{
+}
+
+static inline int uprobe_mremap(struct vm_area_struct *vma,
+				unsigned long start, unsigned long end)
+{
+	return 0;
+}
+
+static inline void uprobe_start_dup_mmap(void)
+{
+}
+
+static inline void uprobe_end_dup_mmap(void)
+{
+}
+
+static inline void uprobe_dup_mmap(struct mm_struct *oldmm,
+				   struct mm_struct *newmm)
+{
+}
+
+static inline void uprobe_clear_state(struct mm_struct *mm)
+{
+}
+
+static inline void uprobe_free_utask(struct task_struct *t)
+{
+}
+
+static inline void uprobe_copy_process(struct task_struct *t,
+				       unsigned long flags)
+{
+}
+
+static inline void uprobe_notify_resume(struct pt_regs *regs)
+{
+}
+
+static inline bool uprobe_deny_signal(void)
+{
+	return false;
+}
+
+static inline void uprobe_pause_step(struct pt_regs *regs)
+{
+}
+
+/* A macro: instruction_pointer() is not known yet where this is included. */
+#define uprobe_get_trap_addr(regs)	instruction_pointer(regs)
+
+#endif /* !CONFIG_UPROBES */
+#endif /* _LINUX_UPROBES_H */

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * User-space probes: copies of instructions, to be executed out of line.
+ *
+ * Each probepoint whose instruction may have to run in another place than its
+ * own has one slot with a copy, which any number of threads execute at the
+ * same time. It is written before the breakpoint is, and kept until the last
+ * thread has left it, so no thread ever waits for a slot, and a slot that is
+ * written is executed by nobody. A thread comes to the copy through a trap and
+ * a return from it, which serialise instruction fetch, so it cannot meet what
+ * an earlier owner of the slot left in its pipeline.
+ *
+ * Slots stand in areas: special mappings of the probed process that it can
+ * execute but not write. When all slots are in use another area is added. That
+ * happens at registration, so running out of room is an error there and never
+ * at a hit.
+ */
+
+#include <linux/bitmap.h>
+#include <linux/highmem.h>
+#include <linux/mm.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+
+#include "uprobes.h"
+
+#define AREA_PAGES	16
+#define PAGE_SLOTS	(PAGE_SIZE / UPROBE_XOL_SLOT_BYTES)
+#define AREA_SLOTS	(AREA_PAGES * PAGE_SLOTS)
+
+/**
+ * struct xol_area - a mapping with slots
+ * @node: in umm->areas
+ * @vaddr: its address in the process; immutable
+ * @dead: the program unmapped it. Set with mmap_lock held
+ * @pages: allocated when the first slot on them is used; set once
+ * @used: a bit for each slot. Set under umm->mutex, cleared without a lock
+ */
+struct xol_area {
+	struct list_head node;
+	unsigned long vaddr;
+	bool dead;
+	struct page *pages[AREA_PAGES];
+	DECLARE_BITMAP(used, AREA_SLOTS);
+};
+
+static_assert(PAGE_SIZE % UPROBE_XOL_SLOT_BYTES == 0);
+
+void __weak arch_uprobe_copy_ixol(struct page *page, unsigned long vaddr,
+				  void *src, unsigned long len)
+{
+	memcpy_to_page(page, offset_in_page(vaddr), src, len);
+}
+
+/* The area of a mapping, with the mmap_lock held. */
+static struct xol_area *vma_area(struct vm_area_struct *vma)
+{
+	struct uprobes_mm *umm = READ_ONCE(vma->vm_mm->uprobes_state.xol_area);
+	struct xol_area *area;
+
+	if (!umm)
+		return NULL;
+
+	list_for_each_entry(area, &umm->areas, node) {
+		if (area->vaddr == vma->vm_start && !area->dead)
+			return area;
+	}
+	return NULL;
+}
+
+static vm_fault_t area_fault(const struct vm_special_mapping *sm,
+			     struct vm_area_struct *vma, struct vm_fault *vmf)
+{
+	struct xol_area *area = vma_area(vma);
+
+	if (!area)
+		return VM_FAULT_SIGBUS;
+
+	/* Pairs with the release in slot_page(). */
+	vmf->page = smp_load_acquire(&area->pages[vmf->pgoff]);
+	if (!vmf->page)
+		return VM_FAULT_SIGBUS;
+	get_page(vmf->page);
+	return 0;
+}
+
+/* A program may unmap what it did not map. Its probes are abandoned then. */
+static void area_close(const struct vm_special_mapping *sm,
+		       struct vm_area_struct *vma)
+{
+	struct xol_area *area = vma_area(vma);
+
+	if (area)
+		WRITE_ONCE(area->dead, true);
+}
+
+static int area_mremap(const struct vm_special_mapping *sm,
+		       struct vm_area_struct *vma)
+{
+	return -EPERM;
+}
+
+/*
+ * One for all, since a mapping outlives our knowledge of its address space:
+ * that ends before exit_mmap().
+ */
+static const struct vm_special_mapping area_mapping = {
+	.name = "[uprobes]",
+	.fault = area_fault,
+	.mremap = area_mremap,
+	.close = area_close,
+};
+
+/* Like get_unmapped_area(), which however looks at current. */
+static long find_room(struct mm_struct *mm, unsigned long len)
+{
+	MA_STATE(mas, &mm->mm_mt, 0, 0);
+	unsigned long low = max(mmap_min_addr, PAGE_SIZE);
+
+	if (!mas_empty_area_rev(&mas, low, mm->mmap_base - 1, len))
+		return mas.last + 1 - len;
+
+	mas_reset(&mas);
+	if (!mas_empty_area(&mas, mm->mmap_base, mm->task_size - 1, len))
+		return mas.index;
+
+	return -ENOSPC;
+}
+
+static struct xol_area *add_area(struct uprobes_mm *umm)
+{
+	const vm_flags_t flags = VM_EXEC | VM_MAYEXEC | VM_IO | VM_DONTCOPY |
+				 VM_DONTDUMP;
+	struct mm_struct *mm = umm->mm;
+	struct vm_area_struct *vma;
+	struct xol_area *area;
+	long vaddr;
+
+	area = kzalloc(sizeof(*area), GFP_KERNEL);
+	if (!area)
+		return ERR_PTR(-ENOMEM);
+
+	mmap_write_lock(mm);
+	vaddr = may_expand_vm(mm, flags, AREA_PAGES) ?
+		find_room(mm, AREA_PAGES * PAGE_SIZE) : -ENOMEM;
+	if (IS_ERR_VALUE(vaddr)) {
+		vma = ERR_PTR(vaddr);
+		goto unlock;
+	}
+
+	vma = _install_special_mapping(mm, vaddr, AREA_PAGES * PAGE_SIZE,
+				       flags, &area_mapping);
+	if (IS_ERR(vma))
+		goto unlock;
+	area->vaddr = vaddr;
+	list_add_tail(&area->node, &umm->areas);
+unlock:
+	mmap_write_unlock(mm);
+	if (!IS_ERR(vma))
+		return area;
+	kfree(area);
+	return ERR_CAST(vma);
+}
+
+static struct page *slot_page(struct xol_area *area, unsigned int nr)
+{
+	struct page **page = &area->pages[nr / PAGE_SLOTS];
+
+	if (!*page) {
+		struct page *new = alloc_page(GFP_HIGHUSER | __GFP_ZERO);
+
+		/* Pairs with the acquire in area_fault(). */
+		smp_store_release(page, new);
+	}
+	return *page;
+}
+
+static struct xol_area *find_free(struct uprobes_mm *umm, unsigned int *nr)
+{
+	struct xol_area *area;
+
+	list_for_each_entry(area, &umm->areas, node) {
+		if (READ_ONCE(area->dead))
+			continue;
+		*nr = find_first_zero_bit(area->used, AREA_SLOTS);
+		if (*nr < AREA_SLOTS)
+			return area;
+	}
+	*nr = 0;
+	return add_area(umm);
+}
+
+/**
+ * uprobe_xol_get() - put a copy of a probepoint's instruction into the process
+ * @point: the probepoint, analysed and not in use yet; its @area and @xol_vaddr
+ *	are set
+ *
+ * Context: @point->umm->mutex held, mmap_lock not held. Sleeps.
+ *
+ * Return: 0, -ENOMEM, or -ENOSPC when the process has no room for an area.
+ */
+int uprobe_xol_get(struct probepoint *point)
+{
+	struct arch_uprobe *aup = &point->arch;
+	struct xol_area *area;
+	struct page *page;
+	unsigned int nr;
+
+	lockdep_assert_held(&point->umm->mutex);
+
+	area = find_free(point->umm, &nr);
+	if (IS_ERR(area))
+		return PTR_ERR(area);
+
+	page = slot_page(area, nr);
+	if (!page)
+		return -ENOMEM;
+
+	/* Acquire, pairs with uprobe_xol_put(). Only we set bits. */
+	WARN_ON_ONCE(test_and_set_bit_lock(nr, area->used));
+	point->area = area;
+	point->xol_vaddr = area->vaddr + nr * UPROBE_XOL_SLOT_BYTES;
+	arch_uprobe_copy_ixol(page, point->xol_vaddr, aup->ixol,
+			      sizeof(aup->ixol));
+	return 0;
+}
+
+/**
+ * uprobe_xol_put() - the copy, if there is one, is executed by nobody any more
+ * @point: the probepoint
+ *
+ * Context: any.
+ */
+void uprobe_xol_put(struct probepoint *point)
+{
+	struct xol_area *area = point->area;
+
+	if (!area)
+		return;
+	/* Release: what was executed in the slot is over. */
+	clear_bit_unlock((point->xol_vaddr - area->vaddr) /
+			 UPROBE_XOL_SLOT_BYTES, area->used);
+}
+
+/**
+ * uprobe_xol_is_dead() - can the copy not be executed any more?
+ * @point: the probepoint
+ *
+ * Context: any.
+ *
+ * Return: true when there was a copy, and the program unmapped it.
+ */
+bool uprobe_xol_is_dead(struct probepoint *point)
+{
+	return point->area && READ_ONCE(point->area->dead);
+}
+
+/**
+ * uprobe_xol_contains() - is this an address of ours?
+ * @umm: the address space
+ * @vaddr: the address
+ *
+ * Context: @umm->mutex held.
+ *
+ * Return: true when @vaddr lies in an area for copies.
+ */
+bool uprobe_xol_contains(struct uprobes_mm *umm, unsigned long vaddr)
+{
+	struct xol_area *area;
+
+	lockdep_assert_held(&umm->mutex);
+
+	list_for_each_entry(area, &umm->areas, node) {
+		if (!READ_ONCE(area->dead) &&
+		    vaddr - area->vaddr < AREA_PAGES * PAGE_SIZE)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * uprobe_xol_free() - free all areas of an address space that is gone
+ * @umm: the address space
+ *
+ * Pages that are still mapped keep the reference which the mapping has.
+ */
+void uprobe_xol_free(struct uprobes_mm *umm)
+{
+	struct xol_area *area, *next;
+	int i;
+
+	list_for_each_entry_safe(area, next, &umm->areas, node) {
+		for (i = 0; i < AREA_PAGES; i++)
+			if (area->pages[i])
+				__free_page(area->pages[i]);
+		kfree(area);
+	}
+}
