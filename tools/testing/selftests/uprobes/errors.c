@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Errors: every errno of the contract, and that nothing changed. */
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+
+#include "fixture.h"
+#include "probed.h"
+
+static void pause_prog(void)
+{
+	for (;;)
+		prog_stop();
+}
+
+/* All that a failed registration could leave behind. */
+struct traces {
+	char maps[16384];
+	char text[64];
+	int lines;
+};
+
+static void take_traces(pid_t pid, struct traces *t)
+{
+	char path[64];
+	ssize_t len;
+	int fd, n = 0;
+
+	memset(t, 0, sizeof(*t));
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY);
+	while ((len = read(fd, t->maps + n, sizeof(t->maps) - n - 1)) > 0)
+		n += len;
+	close(fd);
+	read_mem(pid, add, t->text, sizeof(t->text));
+	t->lines = list_lines(pid);
+}
+
+/* A probe there is refused with that errno, and the program is as before. */
+static void refused(struct __test_metadata *_metadata, int dev, int err,
+		    const void *addr)
+{
+	pid_t pid = start_prog(pause_prog);
+	struct traces before, after;
+
+	take_traces(pid, &before);
+	ASSERT_NE('\0', before.maps[0]);
+	EXPECT_EQ(-err, probe(dev, pid, addr));
+	take_traces(pid, &after);
+	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
+	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
+	end_prog(pid);
+}
+
+/* pid 0, -1 and one that no process has. */
+TEST_F(uprobes, no_process)
+{
+	pid_t pid = start_prog(pause_prog);
+
+	end_prog(pid);
+	EXPECT_EQ(-ESRCH, probe(self->dev, 0, add));
+	EXPECT_EQ(-ESRCH, probe(self->dev, -1, add));
+	EXPECT_EQ(-ESRCH, probe(self->dev, INT_MIN, add));
+	EXPECT_EQ(-ESRCH, probe(self->dev, INT_MAX, add));
+	EXPECT_EQ(-ESRCH, probe(self->dev, pid, add));
+}
+
+/* A process that has exited, but that nobody waited for. */
+TEST_F(uprobes, zombie)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	ASSERT_TRUE(wait_state(pid, 'Z'));
+	EXPECT_EQ(-ESRCH, probe(self->dev, pid, add));
+}
+
+/* A kernel thread: 2 is kthreadd. */
+TEST_F(uprobes, kernel_thread)
+{
+	EXPECT_EQ(-EINVAL, probe(self->dev, 2, add));
+}
+
+/* Address 0, and one where nothing is mapped. */
+TEST_F(uprobes, unmapped)
+{
+	refused(_metadata, self->dev, EINVAL, NULL);
+	refused(_metadata, self->dev, EINVAL, (void *)0x10000);
+}
+
+/* The middle of the heap, the stack, and constants. */
+TEST_F(uprobes, not_executable)
+{
+	static const char constant[] = "constant";
+	char *heap = malloc(100000);
+
+	refused(_metadata, self->dev, EINVAL, heap + 50000);
+	refused(_metadata, self->dev, EINVAL, &heap);
+	refused(_metadata, self->dev, EINVAL, constant);
+	free(heap);
+}
+
+/* Executable memory of before, which cannot be read now. */
+TEST_F(uprobes, not_readable)
+{
+	refused(_metadata, self->dev, EINVAL,
+		map_add(NULL, PROT_NONE, MAP_PRIVATE));
+}
+
+/* The kernel's half, its last byte, and the hole in between. */
+TEST_F(uprobes, kernel_address)
+{
+	refused(_metadata, self->dev, EINVAL, (void *)0xffffffff81000000);
+	refused(_metadata, self->dev, EINVAL, (void *)-1UL);
+	refused(_metadata, self->dev, EINVAL, (void *)0x8000000000000000);
+	refused(_metadata, self->dev, EINVAL, (void *)0x7ffffffff000);
+}
+
+/* The vsyscall page is the kernel's, though /proc/PID/maps shows it. */
+TEST_F(uprobes, vsyscall)
+{
+	refused(_metadata, self->dev, EINVAL, (void *)0xffffffffff600000);
+}
+
+/* The engine's own area. */
+TEST_F(uprobes, own_area)
+{
+	pid_t pid = start_prog(pause_prog);
+	unsigned long start, end;
+
+	/* An instruction that has a copy in it */
+	ASSERT_LE(0, probe(self->dev, pid, add));
+	ASSERT_TRUE(find_map(pid, "[uprobes]", &start, &end));
+	EXPECT_EQ(-EINVAL, probe(self->dev, pid, (void *)start));
+	EXPECT_EQ(-EINVAL, probe(self->dev, pid, (void *)(end - 1)));
+	EXPECT_EQ(1, list_lines(pid));
+}
+
+/* A breakpoint that was compiled in. */
+TEST_F(uprobes, foreign_breakpoint)
+{
+	refused(_metadata, self->dev, EEXIST, own_int3);
+}
+
+/* Instructions that are not executed as they are anywhere else (C4). */
+TEST_F(uprobes, c4_refused_instructions)
+{
+	refused(_metadata, self->dev, EOPNOTSUPP, own_syscall);
+	refused(_metadata, self->dev, EOPNOTSUPP, unknown);
+	refused(_metadata, self->dev, EOPNOTSUPP, halt);
+}
+
+/* No text behind the end of a file. */
+TEST_F(uprobes, behind_end_of_file)
+{
+	int fd = add_file();
+	char *code = mmap(NULL, 2 * PAGE_SZ, RX, MAP_PRIVATE, fd, 0);
+
+	ASSERT_NE(MAP_FAILED, code);
+	refused(_metadata, self->dev, EIO, code + PAGE_SZ);
+	close(fd);
+}
+
+/* The same object twice; other objects at the same address are welcome. */
+TEST_F(uprobes, already_registered)
+{
+	pid_t pid = start_prog(pause_prog);
+	int id = probe(self->dev, pid, add);
+
+	ASSERT_LE(0, id);
+	EXPECT_EQ(-EBUSY, upt_op(self->dev, UPT_REGISTER_AGAIN, id));
+	EXPECT_EQ(1, list_lines(pid));
+	unprobe(self->dev, id);
+	EXPECT_EQ(0, list_lines(pid));
+	EXPECT_EQ(0, upt_op(self->dev, UPT_REGISTER_AGAIN, id));
+	EXPECT_EQ(1, list_lines(pid));
+}
+
+enum {
+	HOLDER = SHM_FREE,	/* a child of the program */
+	END,			/* the program is to end now, somehow */
+};
+
+static int request_dev;
+
+static int hold_mmap_lock(void *arg)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return ioctl(request_dev, UPT_HOLD_MMAP_LOCK);
+}
+
+/* A child that shares the memory of the program holds its mmap_lock. */
+static void hold_until_end(void)
+{
+	static char stack[65536];
+
+	shm[HOLDER] = clone(hold_mmap_lock, stack + sizeof(stack),
+			    CLONE_VM | SIGCHLD, NULL);
+	while (!__atomic_load_n(&shm[END], __ATOMIC_RELAXED))
+		sleep_ms(10);
+}
+
+static void held_exit(void)
+{
+	hold_until_end();
+	_exit(0);
+}
+
+/* The strings are in memory: the kernel needs the lock for a page fault. */
+static void held_exec(void)
+{
+	char shell[] = "/bin/sh", option[] = "-c", command[] = "exit 0";
+
+	hold_until_end();
+	execl(shell, shell, option, command, NULL);
+}
+
+/* A program whose mmap_lock is held, and an object that was probed in it. */
+static pid_t start_held(struct __test_metadata *_metadata, int dev,
+			void (*body)(void), int *id)
+{
+	pid_t pid;
+
+	request_dev = dev;
+	pid = start_prog(body);
+	*id = probe(dev, pid, add);
+	ASSERT_LE(0, *id);
+	unprobe(dev, *id);
+	cont_prog(pid);
+	while (!__atomic_load_n(&shm[HOLDER], __ATOMIC_RELAXED))
+		sleep_ms(1);
+	ASSERT_TRUE(wait_blocked(shm[HOLDER], 'D'));
+	return pid;
+}
+
+/* Another process registers the object, and waits for the mmap_lock. */
+static pid_t start_registering(struct __test_metadata *_metadata, int dev,
+			       int id)
+{
+	pid_t caller = fork();
+
+	ASSERT_LE(0, caller);
+	if (!caller)
+		_exit(-upt_op(dev, UPT_REGISTER_AGAIN, id));
+	ASSERT_TRUE(wait_blocked(caller, 'D'));
+	return caller;
+}
+
+/* While an object is being registered nobody else can do anything with it. */
+TEST_F(uprobes, registration_is_pending)
+{
+	int id;
+	pid_t pid = start_held(_metadata, self->dev, held_exit, &id);
+	pid_t caller = start_registering(_metadata, self->dev, id);
+
+	EXPECT_EQ(-EAGAIN, upt_op(self->dev, UPT_REGISTER_AGAIN, id));
+	EXPECT_EQ(-EINVAL, upt_op(self->dev, UPT_ENABLE, id));
+	EXPECT_EQ(-EINVAL, upt_op(self->dev, UPT_DISABLE, id));
+	kill(shm[HOLDER], SIGKILL);
+	EXPECT_TRUE(exited(wait_prog(caller), 0));
+	EXPECT_EQ(-EBUSY, upt_op(self->dev, UPT_REGISTER_AGAIN, id));
+	EXPECT_EQ(1, list_lines(pid));
+	shm[END] = 1;
+	EXPECT_TRUE(exited(wait_prog(pid), 0));
+}
+
+/* Nor while it is being removed, which waits for the end of a handler. */
+TEST_F(uprobes, removal_is_pending)
+{
+	pid_t caller, pid = start_prog(add_once);
+	int id = probe_kind(self->dev, pid, add, UPT_SLEEP, 2000000);
+
+	ASSERT_LE(0, id);
+	cont_prog(pid);
+	ASSERT_TRUE(wait_hits(self->dev, id));
+	caller = fork();
+	ASSERT_LE(0, caller);
+	if (!caller)
+		_exit(unprobe(self->dev, id));
+	/* The breakpoint goes first */
+	while (!is_add(pid, add))
+		sleep_ms(1);
+	EXPECT_EQ(-EAGAIN, upt_op(self->dev, UPT_REGISTER_AGAIN, id));
+	EXPECT_EQ(-EINVAL, upt_op(self->dev, UPT_ENABLE, id));
+	EXPECT_EQ(-EINVAL, upt_op(self->dev, UPT_DISABLE, id));
+	EXPECT_TRUE(exited(wait_prog(caller), 0));
+	EXPECT_TRUE(exited(wait_prog(pid), 0));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+}
+
+/* The process ends, one way or another, while it is being probed. */
+static void check_ends_meanwhile(struct __test_metadata *_metadata, int dev,
+				 void (*body)(void))
+{
+	int id;
+	pid_t caller, pid = start_held(_metadata, dev, body, &id);
+
+	/* It waits for the lock too, and gets it first */
+	shm[END] = 1;
+	ASSERT_TRUE(wait_blocked(pid, 'D'));
+	caller = start_registering(_metadata, dev, id);
+	kill(shm[HOLDER], SIGKILL);
+	EXPECT_TRUE(exited(wait_prog(caller), ESRCH));
+	EXPECT_TRUE(exited(wait_prog(pid), 0));
+	EXPECT_EQ(-ESRCH, upt_op(dev, UPT_REGISTER_AGAIN, id));
+}
+
+/* A process that exits during the registration. */
+TEST_F(uprobes, exits_meanwhile)
+{
+	check_ends_meanwhile(_metadata, self->dev, held_exit);
+}
+
+/* A process that executes another program during the registration. */
+TEST_F(uprobes, execs_meanwhile)
+{
+	check_ends_meanwhile(_metadata, self->dev, held_exec);
+}
+
+/* An object whose registration failed can be unregistered, and used anew. */
+TEST_F(uprobes, failed_object)
+{
+	struct upt_probe req = {
+		.pid = start_prog(pause_prog),
+		.vaddr = (uintptr_t)own_int3,
+	};
+	char int3 = 0xcc, ret = 0xc3;
+
+	EXPECT_EQ(-EEXIST, upt_register(self->dev, &req));
+	EXPECT_EQ(-EINVAL, upt_op(self->dev, UPT_ENABLE, req.id));
+	unprobe(self->dev, req.id);
+	ASSERT_EQ(0, write_mem(req.pid, own_int3, &ret, 1));
+	EXPECT_EQ(0, upt_op(self->dev, UPT_REGISTER_AGAIN, req.id));
+	unprobe(self->dev, req.id);
+	unprobe(self->dev, req.id);
+	ASSERT_EQ(0, write_mem(req.pid, own_int3, &int3, 1));
+	EXPECT_EQ(-EEXIST, upt_op(self->dev, UPT_REGISTER_AGAIN, req.id));
+}
+
+/* Children that are probed too come with a later version. */
+TEST_F(uprobes, inherit)
+{
+	struct upt_probe req = {
+		.pid = start_prog(pause_prog),
+		.vaddr = (uintptr_t)add,
+		.flags = UPROBE_FLAG_INHERIT,
+	};
+
+	EXPECT_EQ(-EOPNOTSUPP, upt_register(self->dev, &req));
+	EXPECT_TRUE(is_add(req.pid, add));
+}
+
+struct call {
+	enum upt_call call;
+	int result;
+};
+
+static void check_calls(struct __test_metadata *_metadata, int dev,
+			const struct call *calls, size_t n)
+{
+	pid_t pid = start_prog(pause_prog);
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		EXPECT_EQ(calls[i].result,
+			  upt_misuse(dev, calls[i].call, pid, add))
+			TH_LOG("call %d", calls[i].call);
+		EXPECT_EQ(0, list_lines(pid));
+		EXPECT_TRUE(is_add(pid, add));
+	}
+}
+
+/* Calls with a bad object, or with none. */
+TEST_F(uprobes, bad_objects)
+{
+	static const struct call calls[] = {
+		{ UPT_CALL_REGISTER_NULL, -EINVAL },
+		{ UPT_CALL_REGISTER_NO_HANDLER, -EINVAL },
+		{ UPT_CALL_UNREGISTER_NULL, 0 },
+		{ UPT_CALL_UNREGISTER_FRESH, 0 },
+		{ UPT_CALL_BATCH_NULL, -EINVAL },
+		{ UPT_CALL_BATCH_EMPTY, -EINVAL },
+		{ UPT_CALL_BATCH_NEGATIVE, -EINVAL },
+		{ UPT_CALL_BATCH_NULL_MEMBER, -EINVAL },
+		{ UPT_CALL_BATCH_TWICE, -EBUSY },
+		{ UPT_CALL_UNREGISTER_BATCH_EMPTY, 0 },
+		{ UPT_CALL_ENABLE_NULL, -EINVAL },
+		{ UPT_CALL_ENABLE_FRESH, -EINVAL },
+		{ UPT_CALL_DISABLE_NULL, -EINVAL },
+		{ UPT_CALL_DISABLE_FRESH, -EINVAL },
+	};
+	check_calls(_metadata, self->dev, calls, ARRAY_SIZE(calls));
+}
+
+/* Return probes come with a later version, so no object is ever registered. */
+TEST_F(uprobes, return_probes)
+{
+	static const struct call calls[] = {
+		{ UPT_CALL_RET_REGISTER, -EOPNOTSUPP },
+		{ UPT_CALL_RET_REGISTER_BATCH, -EOPNOTSUPP },
+		{ UPT_CALL_RET_INIT, -EOPNOTSUPP },
+		{ UPT_CALL_RET_UNREGISTER, 0 },
+		{ UPT_CALL_RET_ENABLE, -EINVAL },
+		{ UPT_CALL_RET_DISABLE, -EINVAL },
+	};
+
+	check_calls(_metadata, self->dev, calls, ARRAY_SIZE(calls));
+}
+
+/* Leaves no gap of even one page between mappings. */
+static void fill_gaps(void)
+{
+	unsigned long start, end, last = PAGE_SZ, nr = 0;
+	static struct {
+		unsigned long start;
+		unsigned long end;
+	} gaps[256];
+	char line[512];
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx", &start, &end) != 2)
+			abort();
+		if (start > 0x7ffffffff000)
+			break;
+		if (start > last) {
+			gaps[nr].start = last;
+			gaps[nr++].end = start;
+		}
+		last = end;
+	}
+	fclose(f);
+	gaps[nr].start = last;
+	gaps[nr++].end = 0x7ffffffff000;
+	while (nr--) {
+		if (gaps[nr].start >= gaps[nr].end)
+			continue;
+		if (mmap((void *)gaps[nr].start, gaps[nr].end - gaps[nr].start,
+			 PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
+			 MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) ==
+		    MAP_FAILED)
+			abort();
+	}
+}
+
+static void full_prog(void)
+{
+	fill_gaps();
+	if (mmap(NULL, PAGE_SZ, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		 0) != MAP_FAILED)
+		abort();
+	prog_stop();
+	shm[SHM_RESULT] = add(1, 2);
+}
+
+/* C5: no room for the engine's area: registration says so, the rest runs. */
+TEST_F(uprobes, c5_address_space_full)
+{
+	pid_t pid = start_prog(full_prog);
+
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(-ENOSPC, probe(self->dev, pid, add));
+	EXPECT_TRUE(is_add(pid, add));
+	EXPECT_EQ(0, list_lines(pid));
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+}
+
+/* The entry point of prog32, which is beside this program. */
+static void *find_prog32(char *path, size_t size)
+{
+	ssize_t len = readlink("/proc/self/exe", path, size - 1);
+	__u32 entry = 0;
+	int fd;
+
+	path[len > 0 ? len : 0] = '\0';
+	dirname(path);
+	strncat(path, "/prog32", size - strlen(path) - 1);
+	fd = open(path, O_RDONLY);
+	/* Its place in the header of an ELF file of 32 bits */
+	if (fd >= 0 && pread(fd, &entry, sizeof(entry), 24) != sizeof(entry))
+		entry = 0;
+	close(fd);
+	return (void *)(uintptr_t)entry;
+}
+
+/* 32-bit programs come with a later version: refused, and not disturbed. */
+TEST_F(uprobes, program_of_32_bits)
+{
+	char path[PATH_MAX];
+	void *entry = find_prog32(path, sizeof(path));
+	pid_t pid;
+
+	ASSERT_NE(NULL, entry)
+		TH_LOG("cannot read %s", path);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(path, "prog32", NULL);
+		_exit(1);
+	}
+	ASSERT_TRUE(WIFSTOPPED(wait_prog(pid)));
+	EXPECT_EQ(-EOPNOTSUPP, probe(self->dev, pid, entry));
+	EXPECT_TRUE(exited(run_prog(pid), 32));
+}
+
+/* A pid means what it means to the caller, in its pid namespace. */
+TEST_F(uprobes, pid_namespace)
+{
+	pid_t outer, inner;
+	int id, status;
+
+	ASSERT_EQ(0, unshare(CLONE_NEWPID));
+	outer = fork();
+	if (outer == 0) {
+		/* Process 1 of the namespace; its program is number 2 */
+		inner = start_prog(add_once);
+		id = probe(self->dev, inner, add);
+		_exit(inner != 2 || id < 0 ||
+		      probe(self->dev, 3, add) != -ESRCH ||
+		      !exited(run_prog(inner), 0) || hits(self->dev, id) != 1);
+	}
+	waitpid(outer, &status, 0);
+	EXPECT_TRUE(exited(status, 0));
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Programs, and callers of the API, that do what one does not expect. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "probed.h"
+
+enum {
+	CODE = SHM_FREE,
+	STATE,
+};
+
+/* Who removes a probe is killed meanwhile: the breakpoint goes all the same. */
+TEST_F(uprobes, remover_is_killed)
+{
+	pid_t pid = start_prog(add_and_stop), remover;
+	int id = probe(self->dev, pid, add);
+	int status;
+
+	ASSERT_LE(0, id);
+	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(1, hits(self->dev, id));
+
+	remover = fork();
+	ASSERT_LE(0, remover);
+	if (!remover) {
+		upt_op(self->dev, UPT_UNREGISTER_KILLED, id);
+		_exit(0);
+	}
+	ASSERT_EQ(remover, waitpid(remover, &status, 0));
+	EXPECT_TRUE(killed(status, SIGKILL));
+	EXPECT_TRUE(is_add(pid, add));
+	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+	EXPECT_EQ(1, hits(self->dev, id));
+}
+
+/* mov $1, %eax; ret */
+static const char constant[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
+
+static void change_constant(void)
+{
+	char *code = mmap(NULL, PAGE_SZ, RWX, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			  0);
+	long i;
+
+	memcpy(code, constant, sizeof(constant));
+	shm[CODE] = (long)code;
+	for (i = 1; i < 4; i++) {
+		prog_stop();
+		shm[SHM_RESULT] = ((long (*)(void))code)();
+		/* One store, behind the first byte of the instruction */
+		if (i == 2)
+			code[1] = 5;
+	}
+}
+
+/* The tail of a probed instruction is written: the new one is executed. */
+TEST_F(uprobes, tail_overwritten)
+{
+	pid_t pid = start_prog(change_constant);
+	int id;
+
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	id = probe(self->dev, pid, (void *)shm[CODE]);
+	ASSERT_LE(0, id);
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(1, shm[SHM_RESULT]);
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(1, shm[SHM_RESULT]);
+	EXPECT_EQ(2, hits(self->dev, id));
+
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(5, shm[SHM_RESULT]);
+	EXPECT_EQ(2, hits(self->dev, id));
+	EXPECT_EQ(1, upt_read(self->dev, id).nmissed);
+}
+
+static void unmap_area(void)
+{
+	unsigned long start, end;
+
+	prog_stop();
+	shm[SHM_RESULT] = add(1, 2);
+	if (!find_map(getpid(), "[uprobes]", &start, &end) ||
+	    munmap((void *)start, end - start))
+		abort();
+	shm[STATE] = add(3, 4);
+	prog_stop();
+	shm[SHM_RESULT] = add(5, 6);
+}
+
+/* A program unmaps the area for copies: it is unharmed, and can be probed. */
+TEST_F(uprobes, area_unmapped)
+{
+	pid_t pid = start_prog(unmap_area);
+	struct list_line line;
+	int id, again;
+
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	id = probe(self->dev, pid, add);
+	ASSERT_LE(0, id);
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+	EXPECT_EQ(7, shm[STATE]);
+	EXPECT_EQ(1, hits(self->dev, id));
+	EXPECT_EQ(1, upt_read(self->dev, id).nmissed);
+	ASSERT_TRUE(list_find(pid, add, &line));
+	EXPECT_TRUE(line.gone);
+	EXPECT_TRUE(is_add(pid, add));
+	unprobe(self->dev, id);
+
+	again = probe(self->dev, pid, add);
+	ASSERT_LE(0, again);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(11, shm[SHM_RESULT]);
+	EXPECT_EQ(1, hits(self->dev, again));
+}
+
+static void run_into_area(void)
+{
+	unsigned long start, end;
+
+	prog_stop();
+	if (!find_map(getpid(), "[uprobes]", &start, &end))
+		abort();
+	/* Behind the first copy, which is shorter than that */
+	((void_fn)(start + 8))();
+}
+
+/* A program jumps to where it has no business: it is its own breakpoint. */
+TEST_F(uprobes, jump_into_area)
+{
+	pid_t pid = start_prog(run_into_area);
+
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	ASSERT_LE(0, probe(self->dev, pid, add));
+	EXPECT_TRUE(killed(run_prog(pid), SIGTRAP));
+}
+
+static void on_sigtrap(int sig, siginfo_t *info, void *context)
+{
+	shm[STATE] = info->si_code;
+	_exit(7);
+}
+
+static void breakpoint_to_execute_only(void)
+{
+	struct sigaction action = {
+		.sa_sigaction = on_sigtrap,
+		.sa_flags = SA_SIGINFO,
+	};
+	char *code = mmap(NULL, PAGE_SZ, RWX, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			  0);
+
+	int fds[2];
+
+	sigaction(SIGTRAP, &action, NULL);
+	*code = (char)0xcc;
+	if (mprotect(code, PAGE_SZ, PROT_EXEC) || pipe(fds))
+		abort();
+	/* A system call reads with the rights of the program */
+	shm[SHM_RESULT] = write(fds[1], code, 1) < 0 ? errno : 0;
+	prog_stop();
+	((void_fn)code)();
+}
+
+/* The program's own breakpoint where text can be executed, but not read. */
+TEST_F(uprobes, execute_only)
+{
+	pid_t pid = start_prog(breakpoint_to_execute_only);
+
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	if (!shm[SHM_RESULT])
+		SKIP(return, "the CPU can read what it can execute");
+	EXPECT_EQ(EFAULT, shm[SHM_RESULT]);
+	ASSERT_LE(0, probe(self->dev, pid, add));
+	EXPECT_TRUE(exited(run_prog(pid), 7));
+	EXPECT_EQ(SI_KERNEL, shm[STATE]);
+}
+
+static char *shared_code;
+
+static void *call_code(void *arg)
+{
+	for (;;)
+		if (((add_fn)shared_code)(1, 2) != 3)
+			abort();
+	return NULL;
+}
+
+static void map_over_and_over(void)
+{
+	int fd = add_file();
+	pthread_t thread;
+
+	shared_code = mmap(NULL, PAGE_SZ, RX, MAP_PRIVATE, fd, 0);
+	shm[CODE] = (long)shared_code;
+	pthread_create(&thread, NULL, call_code, NULL);
+	prog_stop();
+	while (!shm[STATE])
+		mmap(shared_code, PAGE_SZ, RX, MAP_PRIVATE | MAP_FIXED, fd, 0);
+	_exit(0);
+}
+
+/* Text is mapped anew while a thread executes it: the thread goes on. */
+TEST_F(uprobes, mapped_under_a_thread)
+{
+	pid_t pid = start_prog(map_over_and_over);
+	int i, id;
+
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	cont_prog(pid);
+	for (i = 0; i < 200; i++) {
+		id = probe(self->dev, pid, (void *)shm[CODE]);
+		ASSERT_LE(0, id);
+		unprobe(self->dev, id);
+	}
+	shm[STATE] = 1;
+	EXPECT_TRUE(exited(wait_prog(pid), 0));
+}
+
+static void add_slowly(void)
+{
+	prog_stop();
+	add(1, 2);
+}
+
+/* A handler that sleeps in one process does not delay removal in another. */
+TEST_F(uprobes, handler_sleeps_elsewhere)
+{
+	pid_t slow = start_prog(add_slowly), other = start_prog(add_and_stop);
+	int sleeps, id;
+	__u64 start;
+
+	ASSERT_TRUE(WIFSTOPPED(run_prog(slow)));
+	sleeps = probe_kind(self->dev, slow, add, UPT_SLEEP, 2000000);
+	id = probe(self->dev, other, add);
+	ASSERT_LE(0, sleeps);
+	ASSERT_LE(0, id);
+	cont_prog(slow);
+	ASSERT_TRUE(wait_hits(self->dev, sleeps));
+	start = now_ns();
+	unprobe(self->dev, id);
+	EXPECT_GT(NSEC_PER_SEC, now_ns() - start);
+	EXPECT_TRUE(exited(wait_prog(slow), 0));
+}
+
+static void store_restartably(void)
+{
+	char *tp = __builtin_thread_pointer();
+	struct rseq *rs = (struct rseq *)(tp + __rseq_offset);
+
+	if (!__rseq_size)
+		abort();
+	for (;;) {
+		shm[CODE] = 0;
+		shm[SHM_RESULT] = rseq_store(rs, &shm[CODE]);
+		prog_stop();
+	}
+}
+
+static void check_rseq(struct __test_metadata *_metadata, int dev,
+		       void *preempted)
+{
+	pid_t pid = start_prog(store_restartably);
+	int id, tries;
+
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	/* So long that it really leaves its CPU */
+	id = probe_kind(dev, pid, preempted, UPT_SLEEP, 20000);
+	ASSERT_LE(0, id);
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(1, hits(dev, id));
+	EXPECT_EQ(1, shm[SHM_RESULT]);
+	EXPECT_EQ(0, shm[CODE]);
+	unprobe(dev, id);
+	/* Without the handler, it is preempted by chance. */
+	for (tries = 0; tries < 100 && shm[SHM_RESULT]; tries++)
+		ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(0, shm[SHM_RESULT]);
+	EXPECT_EQ(1, shm[CODE]);
+}
+
+/* A handler sleeps in a restartable sequence, which is aborted, as it must. */
+TEST_F(uprobes, rseq_before_commit)
+{
+	check_rseq(_metadata, self->dev, rseq_nop);
+}
+
+/* The probed instruction is the one that commits: it is not executed. */
+TEST_F(uprobes, rseq_at_commit)
+{
+	check_rseq(_metadata, self->dev, rseq_commit);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Functions to probe, and programs that call them. */
+#ifndef _PROBED_H
+#define _PROBED_H
+
+#include <sys/mman.h>
+
+#include "util.h"
+
+/* Where these programs leave their results in shm. */
+enum {
+	SHM_GOOD,	/* calls of counting functions that saw their hit */
+	SHM_BAD,	/* calls that saw something else */
+	SHM_RESULT,
+	SHM_FREE	/* the first one that is left to the tests */
+};
+
+/* In assembler, instruction by instruction: see code.S. */
+long add(long a, long b);	/* lea (%rdi, %rsi), %rax; ret */
+extern char add_ret[];		/* its ret */
+long sub(long a, long b);
+void nop_fn(void);		/* nop; ret */
+long own_sp(void);		/* returns its stack pointer */
+void end_thread(void);		/* ends the calling thread, status 0 */
+void fill(char *buf);		/* writes 7 to 64 bytes */
+extern char fill_rep[];		/* its rep stosb */
+long red_zone(void);		/* returns how many words of it changed */
+long every(long n);
+long trace_me(long *flags);
+void step_me(void);
+void call_int3(void);		/* a probe, own_int3, after_int3, a return */
+extern char own_int3[], after_int3[];
+void own_syscall(void);
+void unknown(void);
+void halt(void);
+struct rseq;
+long rseq_store(struct rseq *rs, long *target);	/* 1 if it was aborted */
+extern char rseq_nop[];		/* its first instruction */
+extern char rseq_commit[];	/* its last, which stores 1 to *target */
+long call_kmov(long a);
+extern char kmov[];
+
+/* What is in the tables of some of them; an address of 0 is the end. */
+struct insn_addr {
+	__u64 addr;
+	__u64 number;
+};
+
+extern const struct insn_addr red_zone_insns[], every_insns[];
+extern const struct insn_addr trace_me_insns[], step_me_insns[];
+
+/* Many instructions in a row: nops, and what add_10000() adds up with. */
+#define NINSNS		10000
+
+extern char nops[], leas[];
+long add_10000(long a);
+
+/* A function on each of many pages. */
+#define NPAGES		100
+
+extern char pages[];
+
+typedef void (*void_fn)(void);
+
+/* The code of add(), for memory that a program generates. */
+#define ADD_SIZE	5
+
+typedef long (*add_fn)(long a, long b);
+
+#define RX	(PROT_READ | PROT_EXEC)
+#define RWX	(RX | PROT_WRITE)
+
+void *map_add(void *at, int prot, int flags);
+void *map_add_file(int prot, int flags);
+int add_file(void);
+bool is_add(pid_t pid, const void *addr);
+
+/* Programs: one call; calls with a stop behind each, for ever. */
+void add_once(void);
+void add_and_stop(void);
+
+/*
+ * The counting program has ten functions that return -1 when they were not
+ * probed, and -2 when a hit was lost or doubled.
+ */
+#define NCOUNTING	10
+
+extern long (* const counting[NCOUNTING])(struct upt_slot *slot);
+
+struct upt_slot new_slot(void);
+void count_rounds(struct upt_slot *slot, int first, int last, int rounds);
+void run_threads(void *(*fn)(void *), int n);
+
+#endif /* _PROBED_H */

@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Signals, the trap flag, foreign breakpoints, debuggers. */
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/time.h>
+#include <sys/ucontext.h>
+#include <sys/user.h>
+
+#include "fixture.h"
+#include "probed.h"
+
+enum {
+	TICKS = SHM_FREE,	/* signals that were handled */
+	INSIDE,		/* ... that showed an address in the engine's area */
+	AREA_START,
+	AREA_END,
+	PUSHED,		/* flags, as the program sees them */
+	DIFFERENCE,
+	CALLS,
+	TRACES,		/* how many, and then each one */
+};
+
+static void set_handler(int sig, void (*handler)(int, siginfo_t *, void *))
+{
+	struct sigaction sa = {
+		.sa_sigaction = handler,
+		.sa_flags = SA_SIGINFO,
+	};
+
+	sigaction(sig, &sa, NULL);
+}
+
+static __u64 ip_of(void *context)
+{
+	return ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+}
+
+static void on_tick(int sig, siginfo_t *info, void *context)
+{
+	long ip = ip_of(context);
+
+	shm[TICKS]++;
+	if (ip >= shm[AREA_START] && ip < shm[AREA_END])
+		shm[INSIDE]++;
+	/* The probe is hit in here as well */
+	shm[CALLS] += add(shm[TICKS], 1) == shm[TICKS] + 1;
+}
+
+/*
+ * The timer is set anew when its signal was handled and the program is back in
+ * its loop, so that it gets on however long a signal takes.
+ */
+static void next_tick(void)
+{
+	static const struct itimerval timer = { .it_value.tv_usec = 200 };
+	static long seen = -1;
+
+	if (seen == shm[TICKS])
+		return;
+	seen = shm[TICKS];
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void stop_ticks(void)
+{
+	static const struct itimerval never;
+
+	setitimer(ITIMER_REAL, &never, NULL);
+}
+
+static void publish_area(struct __test_metadata *_metadata, pid_t pid)
+{
+	unsigned long start, end;
+
+	ASSERT_TRUE(find_map(pid, "[uprobes]", &start, &end));
+	shm[AREA_START] = start;
+	shm[AREA_END] = end;
+}
+
+#define NADDS	20000
+
+static void add_with_ticks(void)
+{
+	long i;
+
+	set_handler(SIGALRM, on_tick);
+	for (i = 0; i < NADDS; i++) {
+		next_tick();
+		shm[SHM_BAD] += add(i, 1) != i + 1;
+	}
+	stop_ticks();
+}
+
+/* C8: a timer at high rate over a copied instruction: hits = executions. */
+TEST_F_TIMEOUT(uprobes, c8_timer, 60)
+{
+	pid_t pid = start_prog(add_with_ticks);
+	int id = probe(self->dev, pid, add);
+
+	ASSERT_LE(0, id);
+	publish_area(_metadata, pid);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(0, shm[SHM_BAD]);
+	EXPECT_LT(10, shm[TICKS]);
+	EXPECT_EQ(shm[TICKS], shm[CALLS]);
+	EXPECT_EQ(0, shm[INSIDE]);
+	EXPECT_EQ(NADDS + shm[TICKS], hits(self->dev, id));
+}
+
+#define NFILLS	1000
+
+static void fill_with_ticks(void)
+{
+	char buf[64], filled[64];
+	int i;
+
+	memset(filled, 7, sizeof(filled));
+	set_handler(SIGALRM, on_tick);
+	for (i = 0; i < NFILLS; i++) {
+		next_tick();
+		memset(buf, 0, sizeof(buf));
+		fill(buf);
+		shm[SHM_BAD] += memcmp(buf, filled, sizeof(buf)) != 0;
+	}
+	stop_ticks();
+}
+
+/* C8: the same over one that takes many steps. */
+TEST_F_TIMEOUT(uprobes, c8_timer_rep, 60)
+{
+	pid_t pid = start_prog(fill_with_ticks);
+	int id = probe(self->dev, pid, fill_rep);
+
+	ASSERT_LE(0, id);
+	publish_area(_metadata, pid);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(0, shm[SHM_BAD]);
+	EXPECT_LT(10, shm[TICKS]);
+	EXPECT_EQ(0, shm[INSIDE]);
+	EXPECT_EQ(NFILLS, hits(self->dev, id));
+}
+
+static void on_usr1(int sig, siginfo_t *info, void *context)
+{
+	shm[TICKS]++;
+}
+
+static void add_with_usr1(void)
+{
+	set_handler(SIGUSR1, on_usr1);
+	add_once();
+}
+
+/* A signal that comes while a handler sleeps: both run, each once. */
+TEST_F(uprobes, while_in_handler)
+{
+	pid_t pid = start_prog(add_with_usr1);
+	int id = probe_kind(self->dev, pid, add, UPT_SLEEP, 300000);
+
+	ASSERT_LE(0, id);
+	cont_prog(pid);
+	EXPECT_TRUE(wait_hits(self->dev, id));
+	kill(pid, SIGUSR1);
+	EXPECT_TRUE(exited(wait_prog(pid), 0));
+	EXPECT_EQ(1, shm[TICKS]);
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+	EXPECT_EQ(1, hits(self->dev, id));
+}
+
+static void add_100_times(void)
+{
+	int i;
+
+	for (i = 0; i < 100; i++)
+		shm[SHM_BAD] += add(i, 1) != i + 1;
+}
+
+static void trap_blocked(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	add_100_times();
+	sigpending(&set);
+	shm[TICKS] = sigismember(&set, SIGTRAP);
+}
+
+static void trap_ignored(void)
+{
+	signal(SIGTRAP, SIG_IGN);
+	add_100_times();
+}
+
+static void trap_handled(void)
+{
+	set_handler(SIGTRAP, on_usr1);
+	add_100_times();
+}
+
+static void on_trap_adding(int sig, siginfo_t *info, void *context)
+{
+	add_100_times();
+}
+
+/* Hits while SIGTRAP is being handled, and thereby blocked */
+static void trap_in_handler(void)
+{
+	set_handler(SIGTRAP, on_trap_adding);
+	raise(SIGTRAP);
+}
+
+static void check_trap_unseen(struct __test_metadata *_metadata, int dev,
+			      void (*body)(void))
+{
+	pid_t pid = start_prog(body);
+	int id = probe(dev, pid, add);
+
+	ASSERT_LE(0, id);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(0, shm[SHM_BAD]);
+	EXPECT_EQ(0, shm[TICKS]);
+	EXPECT_EQ(100, hits(dev, id));
+}
+
+/* Hits do not depend on what the program does with SIGTRAP, nor raise it. */
+TEST_F(uprobes, sigtrap_blocked)
+{
+	check_trap_unseen(_metadata, self->dev, trap_blocked);
+}
+
+TEST_F(uprobes, sigtrap_ignored)
+{
+	check_trap_unseen(_metadata, self->dev, trap_ignored);
+}
+
+TEST_F(uprobes, sigtrap_handled)
+{
+	check_trap_unseen(_metadata, self->dev, trap_handled);
+}
+
+TEST_F(uprobes, sigtrap_in_handler)
+{
+	check_trap_unseen(_metadata, self->dev, trap_in_handler);
+}
+
+/* What a program, or its debugger, sees of a trap. */
+struct trace {
+	long ip;
+	long code;
+};
+
+#define MAX_TRACES	256
+
+static struct trace *traces(void)
+{
+	return (struct trace *)&shm[TRACES + 1];
+}
+
+static void add_trace(long ip, long code)
+{
+	long n = shm[TRACES];
+
+	if (n == MAX_TRACES)
+		return;
+	traces()[n].ip = ip;
+	traces()[n].code = code;
+	shm[TRACES] = n + 1;
+}
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	add_trace(ip_of(context), info->si_code);
+}
+
+static void trace_twice(void)
+{
+	static struct trace unprobed[MAX_TRACES];
+	long n, pushed, pushed_unprobed;
+
+	set_handler(SIGTRAP, on_trap);
+	trace_me(&pushed_unprobed);
+	n = shm[TRACES];
+	memcpy(unprobed, traces(), sizeof(unprobed));
+	shm[TRACES] = 0;
+	prog_stop();
+	trace_me(&pushed);
+	shm[PUSHED] = pushed ^ pushed_unprobed;
+	shm[DIFFERENCE] = n != shm[TRACES] ||
+			  memcmp(unprobed, traces(), n * sizeof(*unprobed));
+	shm[CALLS] = n;
+}
+
+/* C10: a program that traces itself sees what it would see unprobed. */
+TEST_F(uprobes, c10_trap_flag)
+{
+	pid_t pid = start_prog(trace_twice);
+	int ids[64], i, n;
+
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	for (n = 0; trace_me_insns[n].addr; n++) {
+		ASSERT_GT(ARRAY_SIZE(ids), n);
+		ids[n] = probe(self->dev, pid, (void *)trace_me_insns[n].addr);
+		ASSERT_LE(0, ids[n])
+			TH_LOG("instruction %d", n);
+	}
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_LT(15, shm[CALLS]);
+	EXPECT_EQ(0, shm[PUSHED]);
+	EXPECT_EQ(0, shm[DIFFERENCE]) {
+		TH_LOG("%ld traps unprobed, %ld probed", shm[CALLS],
+		       shm[TRACES]);
+		for (i = 0; i < shm[TRACES]; i++)
+			TH_LOG("at %lx, code %ld", traces()[i].ip,
+			       traces()[i].code);
+	}
+	for (i = 0; i < n; i++) {
+		EXPECT_EQ(1, hits(self->dev, ids[i]))
+			TH_LOG("instruction %d", i);
+	}
+}
+
+static void hit_own_int3(void)
+{
+	set_handler(SIGTRAP, on_trap);
+	call_int3();
+	prog_stop();
+	call_int3();
+}
+
+/* A breakpoint of the program's own still raises its SIGTRAP, as it did. */
+TEST_F(uprobes, foreign_breakpoint)
+{
+	pid_t pid = start_prog(hit_own_int3);
+	int before, after;
+
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	before = probe(self->dev, pid, call_int3);
+	after = probe(self->dev, pid, after_int3);
+	ASSERT_LE(0, before);
+	ASSERT_LE(0, after);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	ASSERT_EQ(2, shm[TRACES]);
+	EXPECT_EQ((long)after_int3, traces()[0].ip);
+	EXPECT_EQ(0, memcmp(&traces()[0], &traces()[1], sizeof(struct trace)));
+	EXPECT_EQ(1, hits(self->dev, before));
+	EXPECT_EQ(1, hits(self->dev, after));
+}
+
+static int cont_traced(pid_t pid)
+{
+	if (ptrace(PTRACE_CONT, pid, 0, 0))
+		return -1;
+	return wait_prog(pid);
+}
+
+static void be_traced(void)
+{
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	for (;;) {
+		prog_stop();
+		shm[SHM_RESULT] = add(1, 2);
+	}
+}
+
+/* The first stop of a program that is traced by the test from now on. */
+static pid_t start_traced(void (*body)(void))
+{
+	pid_t pid = start_prog(body);
+
+	run_prog(pid);
+	return pid;
+}
+
+/* C15: a debugger writes a breakpoint over ours, and what it found back. */
+TEST_F(uprobes, c15_breakpoint_over_ours)
+{
+	pid_t pid = start_traced(be_traced);
+	int id = probe(self->dev, pid, add);
+	long word;
+
+	ASSERT_LE(0, id);
+	word = ptrace(PTRACE_PEEKTEXT, pid, add, 0);
+	ASSERT_EQ(0, ptrace(PTRACE_POKETEXT, pid, add, (word & ~0xffL) | 0xcc));
+	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+	EXPECT_EQ(1, hits(self->dev, id));
+	ASSERT_EQ(0, ptrace(PTRACE_POKETEXT, pid, add, word));
+	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
+	EXPECT_EQ(2, hits(self->dev, id));
+	unprobe(self->dev, id);
+	EXPECT_TRUE(is_add(pid, add));
+	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+}
+
+/* C15: a debugger that was there first: its breakpoint stays, ours waits. */
+TEST_F(uprobes, c15_breakpoint_before_ours)
+{
+	pid_t pid = start_traced(be_traced);
+	long word = ptrace(PTRACE_PEEKTEXT, pid, add, 0);
+	struct user_regs_struct regs;
+	int id;
+
+	ASSERT_EQ(0, ptrace(PTRACE_POKETEXT, pid, add, (word & ~0xffL) | 0xcc));
+	EXPECT_EQ(-EEXIST, probe(self->dev, pid, add));
+	EXPECT_EQ(SIGTRAP, WSTOPSIG(cont_traced(pid)));
+	ASSERT_EQ(0, ptrace(PTRACE_GETREGS, pid, 0, &regs));
+	EXPECT_EQ((uintptr_t)add + 1, regs.rip);
+
+	/* It removes it and goes on from there */
+	ASSERT_EQ(0, ptrace(PTRACE_POKETEXT, pid, add, word));
+	regs.rip--;
+	ASSERT_EQ(0, ptrace(PTRACE_SETREGS, pid, 0, &regs));
+	id = probe(self->dev, pid, add);
+	ASSERT_LE(0, id);
+	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+	EXPECT_EQ(1, hits(self->dev, id));
+}
+
+/* C15: a debugger writes back text of before our probe: its bytes win. */
+TEST_F(uprobes, c15_text_written_back)
+{
+	pid_t pid = start_traced(be_traced);
+	long word = ptrace(PTRACE_PEEKTEXT, pid, add, 0);
+	int id = probe(self->dev, pid, add);
+
+	ASSERT_LE(0, id);
+	ASSERT_EQ(0, ptrace(PTRACE_POKETEXT, pid, add, word));
+	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+	EXPECT_EQ(0, hits(self->dev, id));
+	unprobe(self->dev, id);
+	EXPECT_TRUE(is_add(pid, add));
+	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
+}
+
+/* C15: a debugger detaches, and the probe goes on. */
+TEST_F(uprobes, c15_detach)
+{
+	pid_t pid = start_traced(be_traced);
+	int id = probe(self->dev, pid, add);
+
+	ASSERT_LE(0, id);
+	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
+	EXPECT_EQ(1, hits(self->dev, id));
+	ASSERT_EQ(0, ptrace(PTRACE_DETACH, pid, 0, 0));
+	EXPECT_TRUE(WIFSTOPPED(wait_prog(pid)));
+	EXPECT_EQ(2, hits(self->dev, id));
+}
+
+static void be_stepped(void)
+{
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	prog_stop();
+	step_me();
+	prog_stop();
+}
+
+/*
+ * Steps to the function and then through it, up to its caller; notes where
+ * each step ended, and how.
+ */
+static int step_through(pid_t pid, struct trace *steps)
+{
+	struct user_regs_struct regs;
+	unsigned long caller_sp = 0;
+	siginfo_t info;
+	int i, n = 0;
+
+	for (i = 0; i < 10000; i++) {
+		if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0) ||
+		    WSTOPSIG(wait_prog(pid)) != SIGTRAP ||
+		    ptrace(PTRACE_GETREGS, pid, 0, &regs) ||
+		    ptrace(PTRACE_GETSIGINFO, pid, 0, &info))
+			return -1;
+		if (regs.rip == (uintptr_t)step_me)
+			caller_sp = regs.rsp + 8;
+		if (!caller_sp)
+			continue;
+		if (n == MAX_TRACES)
+			return -1;
+		steps[n].ip = regs.rip;
+		steps[n++].code = info.si_code;
+		if (regs.rsp == caller_sp)
+			return n;
+	}
+	return -1;
+}
+
+/* C15: single steps over probed instructions, each of them one step. */
+TEST_F(uprobes, c15_single_step)
+{
+	static struct trace unprobed[MAX_TRACES], probed[MAX_TRACES];
+	pid_t pid = start_traced(be_stepped);
+	int ids[64], i, n, nprobes;
+
+	n = step_through(pid, unprobed);
+	ASSERT_LT(10, n);
+	end_prog(pid);
+
+	pid = start_traced(be_stepped);
+	for (i = 0; step_me_insns[i].addr; i++) {
+		ASSERT_GT(ARRAY_SIZE(ids), i);
+		ids[i] = probe(self->dev, pid, (void *)step_me_insns[i].addr);
+		ASSERT_LE(0, ids[i]);
+	}
+	nprobes = i;
+	EXPECT_EQ(n, step_through(pid, probed));
+	for (i = 0; i < n; i++) {
+		EXPECT_EQ(unprobed[i].ip, probed[i].ip);
+		EXPECT_EQ(unprobed[i].code, probed[i].code);
+	}
+	for (i = 0; i < nprobes; i++) {
+		EXPECT_EQ(1, hits(self->dev, ids[i]))
+			TH_LOG("instruction %d", i);
+	}
+	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
+}

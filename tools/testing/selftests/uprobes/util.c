@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define LIST_PATH	"/sys/kernel/debug/uprobes/list"
+#define ENABLED_PATH	"/sys/kernel/debug/uprobes/enabled"
+#define WARN_ONCE_PATH	"/sys/kernel/debug/clear_warn_once"
+
+long *shm;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "# %s: %s\n", what, strerror(errno));
+	abort();
+}
+
+static __attribute__((__constructor__)) void map_shm(void)
+{
+	shm = mmap(NULL, SHM_SIZE, PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shm == MAP_FAILED)
+		die("mmap");
+}
+
+/* The module is beside the program, as built, or beside its folder. */
+static int open_module(const char *module)
+{
+	static const char * const dirs[] = { "test_modules", "../modules" };
+	char exe[PATH_MAX], path[PATH_MAX + 128];
+	ssize_t len;
+	size_t i;
+	int fd;
+
+	len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	if (len < 0)
+		return -1;
+	exe[len] = '\0';
+	dirname(exe);
+	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		snprintf(path, sizeof(path), "%s/%s/%s.ko", exe, dirs[i],
+			 module);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0)
+			break;
+	}
+	return fd;
+}
+
+int upt_load(const char *module, const char *parameters)
+{
+	int ret = 0, fd = open_module(module);
+
+	if (fd < 0)
+		return -errno;
+	if (syscall(SYS_finit_module, fd, parameters, 0) && errno != EEXIST)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* A test that ended may still be closing its device, or be in a handler. */
+int upt_unload(const char *module)
+{
+	int tries;
+
+	for (tries = 0; tries < 200; tries++) {
+		if (!syscall(SYS_delete_module, module, O_NONBLOCK))
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EBUSY)
+			break;
+		sleep_ms(50);
+	}
+	return -errno;
+}
+
+int upt_open(const char *module)
+{
+	char path[64];
+	int fd, ret;
+
+	ret = upt_load(module, "");
+	if (ret)
+		return ret;
+	snprintf(path, sizeof(path), "/dev/%s", module);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static void request(int dev, unsigned long op, void *req)
+{
+	if (ioctl(dev, op, req))
+		die("the test module refused a call");
+}
+
+int upt_register(int dev, struct upt_probe *probe)
+{
+	request(dev, UPT_REGISTER, probe);
+	return probe->result;
+}
+
+int upt_register_batch(int dev, struct upt_batch *batch)
+{
+	request(dev, UPT_REGISTER_BATCH, batch);
+	return batch->result;
+}
+
+int upt_unregister_batch(int dev, const struct upt_batch *batch)
+{
+	struct upt_batch req = *batch;
+
+	request(dev, UPT_UNREGISTER_BATCH, &req);
+	return req.result;
+}
+
+int upt_op(int dev, unsigned long op, int id)
+{
+	struct upt_op req = { .id = id };
+
+	request(dev, op, &req);
+	return req.result;
+}
+
+struct upt_state upt_read(int dev, int id)
+{
+	struct upt_state req = { .id = id };
+
+	request(dev, UPT_READ, &req);
+	return req;
+}
+
+int upt_misuse(int dev, enum upt_call call, pid_t pid, const void *addr)
+{
+	struct upt_misuse req = {
+		.call = call,
+		.pid = pid,
+		.vaddr = (uintptr_t)addr,
+	};
+
+	request(dev, UPT_MISUSE, &req);
+	return req.result;
+}
+
+int probe_kind(int dev, pid_t pid, const void *addr, enum upt_kind kind,
+	       unsigned long arg)
+{
+	struct upt_probe req = {
+		.pid = pid,
+		.vaddr = (uintptr_t)addr,
+		.kind = kind,
+		.arg = arg,
+	};
+	int ret = upt_register(dev, &req);
+
+	return ret ? ret : req.id;
+}
+
+int probe(int dev, pid_t pid, const void *addr)
+{
+	return probe_kind(dev, pid, addr, UPT_COUNT, 0);
+}
+
+int unprobe(int dev, int id)
+{
+	return upt_op(dev, UPT_UNREGISTER, id);
+}
+
+long hits(int dev, int id)
+{
+	return upt_read(dev, id).hits;
+}
+
+/* Waits for the first hit, but not for ever. */
+bool wait_hits(int dev, int id)
+{
+	int tries;
+
+	for (tries = 0; tries < 5000; tries++) {
+		if (hits(dev, id))
+			return true;
+		sleep_ms(1);
+	}
+	return false;
+}
+
+void prog_stop(void)
+{
+	raise(SIGSTOP);
+}
+
+pid_t start_prog(void (*body)(void))
+{
+	pid_t parent = getpid();
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork");
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
+		prog_stop();
+		body();
+		_exit(0);
+	}
+	wait_prog(pid);
+	return pid;
+}
+
+void cont_prog(pid_t pid)
+{
+	if (kill(pid, SIGCONT))
+		die("SIGCONT");
+}
+
+int wait_prog(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, WUNTRACED) != pid)
+		die("waitpid");
+	return status;
+}
+
+int run_prog(pid_t pid)
+{
+	cont_prog(pid);
+	return wait_prog(pid);
+}
+
+int end_prog(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	return wait_prog(pid);
+}
+
+static int open_mem(pid_t pid, int flags)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, flags | O_CLOEXEC);
+	if (fd < 0)
+		die(path);
+	return fd;
+}
+
+int read_mem(pid_t pid, const void *addr, void *buf, size_t len)
+{
+	int fd = open_mem(pid, O_RDONLY);
+	ssize_t ret = pread(fd, buf, len, (uintptr_t)addr);
+
+	close(fd);
+	return ret == (ssize_t)len ? 0 : -1;
+}
+
+int write_mem(pid_t pid, const void *addr, const void *buf, size_t len)
+{
+	int fd = open_mem(pid, O_RDWR);
+	ssize_t ret = pwrite(fd, buf, len, (uintptr_t)addr);
+
+	close(fd);
+	return ret == (ssize_t)len ? 0 : -1;
+}
+
+static FILE *open_proc(pid_t pid, const char *file)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	f = fopen(path, "re");
+	if (!f)
+		die(path);
+	return f;
+}
+
+bool find_map(pid_t pid, const char *name, unsigned long *start,
+	      unsigned long *end)
+{
+	FILE *f = open_proc(pid, "maps");
+	bool found = false;
+	char line[512];
+
+	while (!found && fgets(line, sizeof(line), f)) {
+		found = strstr(line, name) &&
+			sscanf(line, "%lx-%lx", start, end) == 2;
+	}
+	fclose(f);
+	return found;
+}
+
+/* Returns -1 when no such mapping or field exists. */
+long smaps_kb(pid_t pid, const void *addr, const char *field)
+{
+	FILE *f = open_proc(pid, "smaps");
+	unsigned long start = 0, end = 0, s, e;
+	uintptr_t at = (uintptr_t)addr;
+	size_t len = strlen(field);
+	char line[512];
+	long kb = -1;
+
+	while (kb < 0 && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx ", &s, &e) == 2) {
+			start = s;
+			end = e;
+		} else if (at >= start && at < end &&
+			   !strncmp(line, field, len) && line[len] == ':') {
+			kb = strtol(line + len + 1, NULL, 10);
+		}
+	}
+	fclose(f);
+	return kb;
+}
+
+/* Not from "stat", which waits for an exec that is under way. */
+char thread_state(pid_t pid)
+{
+	FILE *f = open_proc(pid, "status");
+	char line[512], state = '?';
+
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "State: %c", &state) == 1)
+			break;
+	}
+	fclose(f);
+	return state;
+}
+
+bool wait_state(pid_t pid, char state)
+{
+	int tries;
+
+	for (tries = 0; tries < 500; tries++) {
+		if (thread_state(pid) == state)
+			return true;
+		sleep_ms(10);
+	}
+	return false;
+}
+
+long switches(pid_t pid)
+{
+	FILE *f = open_proc(pid, "status");
+	long sum = 0, n;
+	char line[512];
+
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "voluntary_ctxt_switches: %ld", &n) == 1 ||
+		    sscanf(line, "nonvoluntary_ctxt_switches: %ld", &n) == 1)
+			sum += n;
+	}
+	fclose(f);
+	return sum;
+}
+
+/* Who is about to sleep has that state a little before it leaves its CPU. */
+bool wait_blocked(pid_t pid, char state)
+{
+	long before, now = -1;
+	int tries;
+
+	for (tries = 0; tries < 50; tries++) {
+		before = now;
+		now = switches(pid);
+		if (thread_state(pid) == state && now == before)
+			return true;
+		sleep_ms(100);
+	}
+	return false;
+}
+
+/* pid address kind handler [module] hits missed flags */
+static bool parse_list_line(const char *text, pid_t pid, struct list_line *l)
+{
+	int n, end = 0;
+
+	memset(l, 0, sizeof(*l));
+	if (sscanf(text, "%d %lx %31s %63s [%63[^]]] %lu %lu%n", &n, &l->addr,
+		   l->kind, l->handler, l->module, &l->hits, &l->missed,
+		   &end) < 7 || n != pid)
+		return false;
+	l->disabled = strstr(text + end, "[DISABLED]");
+	l->gone = strstr(text + end, "[GONE]");
+	return true;
+}
+
+static int scan_list(pid_t pid, const void *addr, struct list_line *found)
+{
+	FILE *f = fopen(LIST_PATH, "re");
+	struct list_line line;
+	char text[512];
+	int n = 0;
+
+	if (!f)
+		die(LIST_PATH);
+	while (fgets(text, sizeof(text), f)) {
+		if (!parse_list_line(text, pid, &line))
+			continue;
+		if (addr && line.addr != (uintptr_t)addr)
+			continue;
+		n++;
+		if (found)
+			*found = line;
+	}
+	fclose(f);
+	return n;
+}
+
+int list_lines(pid_t pid)
+{
+	return scan_list(pid, NULL, NULL);
+}
+
+bool list_find(pid_t pid, const void *addr, struct list_line *line)
+{
+	return scan_list(pid, addr, line) == 1;
+}
+
+static int write_switch(const char *path, const char *to)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, to, 1) != 1)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+int set_enabled(bool on)
+{
+	return write_switch(ENABLED_PATH, on ? "1" : "0");
+}
+
+int rearm_warnings(void)
+{
+	return write_switch(WARN_ONCE_PATH, "1");
+}
+
+int log_start(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		die("/dev/kmsg");
+	lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+int log_warnings(int fd, const char *word)
+{
+	char record[8192];
+	ssize_t len;
+	int n = 0;
+
+	for (;;) {
+		len = read(fd, record, sizeof(record) - 1);
+		if (len < 0 && errno == EPIPE)
+			continue;
+		if (len <= 0)
+			break;
+		record[len] = '\0';
+		/* The record starts with its priority, of which 4 is warning */
+		if ((strtoul(record, NULL, 10) & 7) <= 4 &&
+		    strstr(record, word))
+			n++;
+	}
+	close(fd);
+	return n;
+}
+
+__u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+void sleep_ms(unsigned int ms)
+{
+	struct timespec ts = {
+		.tv_sec = ms / 1000,
+		.tv_nsec = ms % 1000 * 1000000L,
+	};
+
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the tests share: requests to the module, probed programs, and what
+ * /proc tells about a program.
+ *
+ * A probed program is a forked child of the test, so both have the same
+ * functions at the same addresses. It stops itself before its first line and
+ * whenever it calls prog_stop(); run_prog() continues it until the next stop
+ * or its end. It hands back results in the shared memory shm.
+ */
+#ifndef _UTIL_H
+#define _UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+
+#include "test_modules/uprobes_test.h"
+
+#define UPT_MODULE	"uprobes_test"
+#define UPT_MODULE2	"uprobes_test2"
+
+#define PAGE_SZ		4096UL
+#define NSEC_PER_SEC	1000000000ULL
+
+/* As in <linux/uprobes.h>. */
+#define UPROBE_FLAG_DISABLED	1
+#define UPROBE_FLAG_INHERIT	2
+
+/* A C function that is called as it is written, and not merged with others. */
+#define __probed	__attribute__((__noipa__))
+
+/* Memory that a test and its programs share; zero at first. */
+#define SHM_SIZE	0x100000UL
+extern long *shm;
+
+/* Requests. A negative result is an errno. */
+int upt_open(const char *module);
+int upt_load(const char *module, const char *parameters);
+int upt_unload(const char *module);
+int upt_register(int dev, struct upt_probe *probe);
+int upt_register_batch(int dev, struct upt_batch *batch);
+int upt_unregister_batch(int dev, const struct upt_batch *batch);
+int upt_op(int dev, unsigned long op, int id);
+struct upt_state upt_read(int dev, int id);
+int upt_misuse(int dev, enum upt_call call, pid_t pid, const void *addr);
+
+/* The common cases. probe() returns an id, or the errno of the API. */
+int probe(int dev, pid_t pid, const void *addr);
+int probe_kind(int dev, pid_t pid, const void *addr, enum upt_kind kind,
+	       unsigned long arg);
+int unprobe(int dev, int id);
+long hits(int dev, int id);
+bool wait_hits(int dev, int id);
+
+/* Probed programs. */
+pid_t start_prog(void (*body)(void));
+int run_prog(pid_t pid);
+void cont_prog(pid_t pid);
+int wait_prog(pid_t pid);
+int end_prog(pid_t pid);
+void prog_stop(void);
+
+static inline bool exited(int status, int code)
+{
+	return WIFEXITED(status) && WEXITSTATUS(status) == code;
+}
+
+static inline bool killed(int status, int sig)
+{
+	return WIFSIGNALED(status) && WTERMSIG(status) == sig;
+}
+
+/* Memory and mappings of a program. */
+int read_mem(pid_t pid, const void *addr, void *buf, size_t len);
+int write_mem(pid_t pid, const void *addr, const void *buf, size_t len);
+bool find_map(pid_t pid, const char *name, unsigned long *start,
+	      unsigned long *end);
+long smaps_kb(pid_t pid, const void *addr, const char *field);
+char thread_state(pid_t pid);
+bool wait_state(pid_t pid, char state);
+long switches(pid_t pid);	/* how often the thread left its CPU */
+bool wait_blocked(pid_t pid, char state);
+
+/* The debugfs list: what it says of one address, at most one line. */
+struct list_line {
+	unsigned long addr;
+	char kind[32];
+	char handler[64];
+	char module[64];
+	unsigned long hits;
+	unsigned long missed;
+	bool disabled;
+	bool gone;
+};
+
+int list_lines(pid_t pid);
+bool list_find(pid_t pid, const void *addr, struct list_line *line);
+int set_enabled(bool on);
+
+/* Lets the kernel give those warnings again that it gives only once. */
+int rearm_warnings(void);
+
+/* Warnings that the kernel logs, from log_start() on, with a word in them. */
+int log_start(void);
+int log_warnings(int fd, const char *word);
+
+__u64 now_ns(void);
+void sleep_ms(unsigned int ms);
+
+#endif /* _UTIL_H */
