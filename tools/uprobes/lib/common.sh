@@ -6,7 +6,8 @@ CACHE=${UPROBES_CACHE:-${XDG_CACHE_HOME:-~/.cache}/uprobes}
 SOURCE_PACKAGE=linux-source-6.12
 PACKAGES=(bc binutils bison busybox-static ccache cpio flex gcc libc6-dev
 	libelf-dev "$SOURCE_PACKAGE" make patch perl python3 xz-utils)
-CHECK_PACKAGES=(clang codespell python3-sphinx rstcheck shellcheck sparse)
+CHECK_PACKAGES=(clang codespell python3-sphinx python3-yaml rstcheck shellcheck
+	sparse)
 
 STEP=0
 STEPS=0
