@@ -4,7 +4,8 @@
  * process reaches one address.
  *
  * A probe (struct uprobe) is its caller's. For each one that is registered the
- * engine has a struct probe, which hangs on the probepoint of its address: the
+ * engine has a struct probe (uprobes_register.c), and for each process that it
+ * serves a site of it. That hangs on the probepoint of its address: the
  * breakpoint, the analysed instruction and, where one is needed, a copy of it
  * in the process (uprobes_xol.c). The probepoints of an address space stand in
  * the table of its struct uprobes_mm.
@@ -16,12 +17,15 @@
  *     signal is delivered, uprobe_notify_resume() looks the address up, sets
  *     the instruction pointer to it and calls the handlers of this process'
  *     probes in the order of their registration. A breakpoint that is not ours
- *     gives the SIGTRAP that it would have given without us.
- *  3. The instruction is executed: emulated on the saved registers if the
+ *     gives the SIGTRAP that it would have given without us, and so does one
+ *     that a debugger has where ours is. At the trampoline, to which functions
+ *     with return probes return, uretprobes.c takes over.
+ *  3. What handlers have called of this API is carried out.
+ *  4. The instruction is executed: emulated on the saved registers if the
  *     architecture can do that, else by one step through its copy. A signal
  *     that comes meanwhile waits for that one instruction; a fault that the
  *     copy raises is moved to the probed address before it is seen.
- *  4. The trap behind the step (uprobe_post_sstep_notifier()) leads back to
+ *  5. The trap behind the step (uprobe_post_sstep_notifier()) leads back to
  *     uprobe_notify_resume(), which hides where the instruction was executed.
  *
  * How that keeps up with changes, without a lock in the way of a hit:
@@ -42,8 +46,10 @@
  *
  *  - What is unmapped, zapped or moved away takes its probepoints along: they
  *    are "gone" and never armed again (uprobe_zap(), uprobe_mremap()).
- *  - fork() copies the breakpoints; they are taken out of the child's text
- *    before it can be seen (uprobe_dup_mmap(), uprobe_end_dup_mmap()).
+ *  - fork() copies the breakpoints, and return addresses that we changed; both
+ *    are undone in the child before it can be seen (uprobe_dup_mmap(),
+ *    uprobe_end_dup_mmap()). Then probes that it inherits are set in it
+ *    (uprobe_copy_process()).
  *  - When the last user of an address space is gone, by exec or exit, all of
  *    its probes are, and a later unregister finds nothing to do
  *    (uprobe_clear_state()).
@@ -53,22 +59,22 @@
  *	umm->mutex		registration and removal in an address space
  *	    mmap_lock		for writing whenever we change text, or add to
  *				the table
- *		umm->lock	table and index of probepoints
- *	    probes_mutex	uprobe.probe, and the list of all probes
+ *		bucket->lock	calls in progress by slot (uretprobes.c)
+ *		    umm->lock	table and index of probepoints, threads
+ *			utask->lock	the calls in progress of a thread
+ *	    probes_mutex	uprobe.probe, the list of all probes, the queues
+ *				of deferred calls
  *
- * Handlers run with none of them held. A hit that is not as it should be takes
- * the mmap_lock inside its SRCU section, and a handler any lock of its own; so
- * nobody waits for a grace period with a lock held.
+ * Handlers and callbacks run with none of them held. A hit that is not as it
+ * should be takes the mmap_lock inside its SRCU section, and a handler any lock
+ * of its own; so nobody waits for a grace period with a lock held. Nobody does
+ * inside a section either: that is why calls from handlers are deferred.
  */
 
 #define pr_fmt(fmt) "uprobes: " fmt
 
-#include <linux/debugfs.h>
-#include <linux/export.h>
 #include <linux/kdebug.h>
-#include <linux/list_sort.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <linux/rseq.h>
@@ -76,25 +82,18 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/srcu.h>
 #include <linux/uaccess.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "uprobes.h"
 
-/* Protects uprobe.probe of all probes, all_probes, and probe.disabled. */
-static DEFINE_MUTEX(probes_mutex);
-static LIST_HEAD(all_probes);
-
-/* uprobe.probe during a registration or removal, and who waits for its end. */
-#define PROBE_PENDING	ERR_PTR(-EAGAIN)
-static DECLARE_WAIT_QUEUE_HEAD(pending_wq);
-
 /* The file "enabled" in debugfs: off, no handler runs. */
-static bool uprobes_enabled = true;
+bool uprobes_enabled = true;
+
+static struct kmem_cache *task_cache;
+static struct kmem_cache *point_cache;
 
 static const struct rhashtable_params table_params = {
 	.head_offset = offsetof(struct probepoint, hash),
@@ -104,13 +103,17 @@ static const struct rhashtable_params table_params = {
 };
 
 /**
- * struct uprobe_dup - the breakpoints that a fork in progress copies
+ * struct uprobe_dup - what a fork in progress copies, and must not
  * @mm: the child's address space, a reference
- * @nr: their number
+ * @slots: return addresses that were changed when it began
+ * @nr_slots: their number
+ * @nr: the number of breakpoints
  * @old: where they are, and what was there before
  */
 struct uprobe_dup {
 	struct mm_struct *mm;
+	struct uretprobe_slot *slots;
+	unsigned int nr_slots;
 	unsigned int nr;
 	struct {
 		unsigned long vaddr;
@@ -122,22 +125,39 @@ struct uprobe_dup {
  * Address spaces and probepoints.
  */
 
-static struct uprobes_mm *umm_of(struct mm_struct *mm)
+static void free_umm(struct rcu_head *rcu)
 {
-	return READ_ONCE(mm->uprobes_state.xol_area);
+	struct uprobes_mm *umm = container_of(rcu, struct uprobes_mm, rcu);
+
+	uretprobe_free_calls(umm);
+	kfree(umm);
 }
 
-static void put_umm(struct uprobes_mm *umm)
+/**
+ * uprobe_put_umm() - drop a reference of an address space
+ * @umm: the address space
+ *
+ * Context: sleeps, if it can be the last reference.
+ */
+void uprobe_put_umm(struct uprobes_mm *umm)
 {
 	if (!refcount_dec_and_test(&umm->refs))
 		return;
 	cleanup_srcu_struct(&umm->srcu);
 	rhashtable_destroy(&umm->table);
 	uprobe_xol_free(umm);
-	kfree_rcu(umm, rcu);
+	call_rcu(&umm->rcu, free_umm);
 }
 
-static struct uprobes_mm *make_umm(struct mm_struct *mm)
+/**
+ * uprobe_make_umm() - the engine's part of an address space
+ * @mm: the address space, which cannot die meanwhile
+ *
+ * Context: sleeps.
+ *
+ * Return: it, without a reference, or NULL when there is no memory.
+ */
+struct uprobes_mm *uprobe_make_umm(struct mm_struct *mm)
 {
 	struct uprobes_mm *umm = umm_of(mm), *old;
 
@@ -158,12 +178,14 @@ static struct uprobes_mm *make_umm(struct mm_struct *mm)
 	umm->mm = mm;
 	INIT_LIST_HEAD(&umm->points);
 	INIT_LIST_HEAD(&umm->areas);
+	INIT_LIST_HEAD(&umm->tasks);
+	INIT_LIST_HEAD(&umm->orphans);
 
 	/* Full barrier; umm_of() depends on the pointer. */
 	old = cmpxchg(&mm->uprobes_state.xol_area, NULL, umm);
 	if (!old)
 		return umm;
-	put_umm(umm);
+	uprobe_put_umm(umm);
 	return old;
 
 cleanup_srcu:
@@ -182,7 +204,7 @@ static void put_point(struct probepoint *point)
 	uprobe_xol_put(point);
 	/* Lookups of the table may still look at the key. */
 	kfree_rcu(point, rcu);
-	put_umm(umm);
+	uprobe_put_umm(umm);
 }
 
 /* Inside an SRCU section, or with a lock that keeps the probepoint. */
@@ -195,6 +217,13 @@ static struct probepoint *find_point(struct uprobes_mm *umm,
 static uprobe_opcode_t old_opcode(const struct probepoint *point)
 {
 	return *(uprobe_opcode_t *)point->arch.insn;
+}
+
+/* What has to be there when our breakpoint is not. */
+static uprobe_opcode_t foreign_opcode(const struct probepoint *point)
+{
+	return READ_ONCE(point->debugger) ? UPROBE_SWBP_INSN :
+					    old_opcode(point);
 }
 
 static bool point_less(struct rb_node *a, const struct rb_node *b)
@@ -260,8 +289,13 @@ static struct probepoint *first_point(struct uprobes_mm *umm,
 	return first && first->vaddr < end ? first : NULL;
 }
 
-/* The first references of unlinked probepoints, after a grace period. */
-static void put_points(struct list_head *points)
+/**
+ * uprobe_put_points() - drop the first references of unlinked probepoints
+ * @points: the probepoints
+ *
+ * Context: a grace period after they were unlinked. Sleeps.
+ */
+void uprobe_put_points(struct list_head *points)
 {
 	struct probepoint *point, *next;
 
@@ -360,7 +394,6 @@ unlock:
 	return ret == -ESTALE || ret == -EINTR ? -EIO : ret;
 }
 
-/* One that fails with its address already in the table is moved to @points. */
 static struct probepoint *make_point(struct uprobes_mm *umm,
 				     unsigned long vaddr,
 				     struct list_head *points)
@@ -368,11 +401,11 @@ static struct probepoint *make_point(struct uprobes_mm *umm,
 	struct probepoint *point;
 	int ret;
 
-	point = kzalloc(sizeof(*point), GFP_KERNEL);
+	point = kmem_cache_zalloc(point_cache, GFP_KERNEL);
 	if (!point)
 		return ERR_PTR(-ENOMEM);
 	refcount_set(&point->refs, 1);
-	INIT_LIST_HEAD(&point->probes);
+	INIT_LIST_HEAD(&point->sites);
 	point->vaddr = vaddr;
 	point->umm = umm;
 	refcount_inc(&umm->refs);
@@ -422,7 +455,7 @@ static bool restore_text(struct probepoint *point)
 	if (READ_ONCE(point->gone))
 		return true;
 	ret = uprobe_text_swap(point->umm->mm, point->vaddr, UPROBE_SWBP_INSN,
-			       old_opcode(point));
+			       foreign_opcode(point));
 	if (ret && ret != -ESTALE && ret != -ENOENT)
 		return false;
 	uprobe_text_share(point->umm->mm, point->vaddr);
@@ -458,40 +491,29 @@ static struct probepoint *existing_point(struct uprobes_mm *umm,
 	return ret ? ERR_PTR(ret) : point;
 }
 
-static int arm_probe(struct probe *probe, struct mm_struct *mm)
+/**
+ * uprobe_make_point() - the probepoint at an address, a new one if need be
+ * @umm: the address space
+ * @vaddr: the address
+ * @points: one that fails when its address can have been looked up is moved
+ *	here, for uprobe_put_points()
+ *
+ * Context: @umm->mutex held. Sleeps.
+ *
+ * Return: the probepoint, armed, or an error of register_uprobe().
+ */
+struct probepoint *uprobe_make_point(struct uprobes_mm *umm,
+				     unsigned long vaddr,
+				     struct list_head *points)
 {
-	struct uprobes_mm *umm = make_umm(mm);
 	struct probepoint *point;
-	LIST_HEAD(points);
-	int ret = 0;
 
-	if (!umm)
-		return -ENOMEM;
-	probe->umm = umm;
-	refcount_inc(&umm->refs);
+	lockdep_assert_held(&umm->mutex);
 
-	mutex_lock(&umm->mutex);
-	if (uprobe_xol_contains(umm, probe->u->vaddr)) {
-		ret = -EINVAL;
-		goto unlock;
-	}
-	point = existing_point(umm, probe->u->vaddr);
-	if (!point)
-		point = make_point(umm, probe->u->vaddr, &points);
-	if (IS_ERR(point)) {
-		ret = PTR_ERR(point);
-		goto unlock;
-	}
-	probe->point = point;
-	list_add_tail_rcu(&probe->node, &point->probes);
-unlock:
-	mutex_unlock(&umm->mutex);
-
-	/* A thread may have met a foreign breakpoint, and found ours. */
-	if (!list_empty(&points))
-		synchronize_srcu(&umm->srcu);
-	put_points(&points);
-	return ret;
+	if (uprobe_xol_contains(umm, vaddr))
+		return ERR_PTR(-EINVAL);
+	point = existing_point(umm, vaddr);
+	return point ?: make_point(umm, vaddr, points);
 }
 
 static bool disarm_point(struct probepoint *point)
@@ -501,8 +523,101 @@ static bool disarm_point(struct probepoint *point)
 
 	mmap_write_lock(mm);
 	restored = restore_text(point);
+	/* uprobe_poke() takes a linked one's word for the text. */
+	if (restored)
+		unlink_point(point);
 	mmap_write_unlock(mm);
 	return restored;
+}
+
+/* No probe was added to it. */
+static void drop_point(struct probepoint *point, struct list_head *points)
+{
+	if (list_empty(&point->sites) && disarm_point(point))
+		list_move(&point->node, points);
+}
+
+static int arm_site(struct probe_site *site, struct mm_struct *mm)
+{
+	struct uprobes_mm *umm = uprobe_make_umm(mm);
+	struct probe *probe = site->probe;
+	struct probepoint *point;
+	LIST_HEAD(points);
+	int ret = 0;
+
+	if (!umm)
+		return -ENOMEM;
+
+	mutex_lock(&umm->mutex);
+	point = uprobe_make_point(umm, probe->u->vaddr, &points);
+	if (IS_ERR(point)) {
+		ret = PTR_ERR(point);
+		goto unlock;
+	}
+	if (probe->type == UPTY_URETPROBE)
+		ret = uretprobe_need_trampoline(umm);
+	if (ret) {
+		drop_point(point, &points);
+		goto unlock;
+	}
+	refcount_inc(&umm->refs);
+	site->umm = umm;
+	site->point = point;
+	list_add_tail_rcu(&site->node, &point->sites);
+unlock:
+	mutex_unlock(&umm->mutex);
+
+	/* A thread may have met a foreign breakpoint, and found ours. */
+	if (!list_empty(&points))
+		synchronize_srcu(&umm->srcu);
+	uprobe_put_points(&points);
+	return ret;
+}
+
+/*
+ * The mm core does nothing for a task that is going to die. For a worker it
+ * does.
+ */
+static void run_in_worker(struct work_struct *work)
+{
+	queue_work(system_unbound_wq, work);
+	flush_work(work);
+	destroy_work_on_stack(work);
+}
+
+struct arm_work {
+	struct work_struct work;
+	struct probe_site *site;
+	struct mm_struct *mm;
+	int ret;
+};
+
+static void arm_work_fn(struct work_struct *work)
+{
+	struct arm_work *aw = container_of(work, struct arm_work, work);
+
+	aw->ret = arm_site(aw->site, aw->mm);
+}
+
+/**
+ * uprobe_arm_site() - set a probe in a process
+ * @site: new, of a probe
+ * @mm: the address space, with a reference
+ *
+ * Context: no lock held. Sleeps.
+ *
+ * Return: 0 or an error of register_uprobe().
+ */
+int uprobe_arm_site(struct probe_site *site, struct mm_struct *mm)
+{
+	struct arm_work aw = { .site = site, .mm = mm };
+	int ret = arm_site(site, mm);
+
+	if (!ret || !fatal_signal_pending(current))
+		return ret;
+	INIT_WORK_ONSTACK(&aw.work, arm_work_fn);
+	run_in_worker(&aw.work);
+	return aw.ret;
 }
 
 struct disarm_work {
@@ -518,35 +633,36 @@ static void disarm_work_fn(struct work_struct *work)
 	dw->restored = disarm_point(dw->point);
 }
 
-/* The mm core does nothing for a task that is going to die. A worker is not. */
 static bool disarm_for_dying(struct probepoint *point)
 {
 	struct disarm_work dw = { .point = point };
 
 	INIT_WORK_ONSTACK(&dw.work, disarm_work_fn);
-	queue_work(system_unbound_wq, &dw.work);
-	flush_work(&dw.work);
-	destroy_work_on_stack(&dw.work);
+	run_in_worker(&dw.work);
 	return dw.restored;
 }
 
-/*
- * Unlink @probe from its probepoint. A probepoint without a probe loses its
- * first reference: it is moved to @points, to be dropped after a grace period.
+/**
+ * uprobe_disarm_site() - unlink a probe from its probepoint
+ * @site: where the probe is set
+ * @points: a probepoint without a probe loses its first reference: it is moved
+ *	here, for uprobe_put_points()
  *
  * A breakpoint that cannot be taken out keeps its probepoint, without a probe:
- * hits go on as if there were none.
+ * hits go on as if there were none. So does the one that is the trampoline.
+ *
+ * Context: no lock held. Sleeps.
  */
-static void disarm_probe(struct probe *probe, struct list_head *points)
+void uprobe_disarm_site(struct probe_site *site, struct list_head *points)
 {
-	struct probepoint *point = probe->point;
-	struct uprobes_mm *umm = probe->umm;
+	struct probepoint *point = site->point;
+	struct uprobes_mm *umm = site->umm;
 	struct mm_struct *mm = NULL;
 	bool restored = true;
 
 	mutex_lock(&umm->mutex);
-	list_del_rcu(&probe->node);
-	if (!list_empty(&point->probes))
+	list_del_rcu(&site->node);
+	if (!list_empty(&point->sites) || point == umm->tramp_point)
 		goto unlock;
 
 	if (umm->mm && mmget_not_zero(umm->mm))
@@ -570,436 +686,38 @@ unlock:
 }
 
 /*
- * Registration.
- */
-
-static bool in_handler(void)
-{
-	return current->utask && current->utask->auprobe;
-}
-
-static void free_probe(struct probe *probe)
-{
-	if (probe->umm)
-		put_umm(probe->umm);
-	put_pid(probe->tgid);
-	free_percpu(probe->hits);
-	kfree(probe);
-}
-
-static struct probe *make_probe(struct uprobe *u)
-{
-	struct probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
-
-	if (!probe)
-		return NULL;
-	probe->hits = alloc_percpu(unsigned long);
-	if (!probe->hits) {
-		kfree(probe);
-		return NULL;
-	}
-	probe->u = u;
-	probe->disabled = u->flags & UPROBE_FLAG_DISABLED;
-	return probe;
-}
-
-/* The address space of a process, any of whose threads may have exited. */
-static struct mm_struct *process_mm(struct task_struct *task)
-{
-	struct mm_struct *mm = NULL;
-	struct task_struct *t;
-
-	rcu_read_lock();
-	for_each_thread(task, t) {
-		mm = get_task_mm(t);
-		if (mm)
-			break;
-	}
-	rcu_read_unlock();
-	return mm;
-}
-
-static void publish_probe(struct uprobe *u, struct probe *probe)
-{
-	mutex_lock(&probes_mutex);
-	if (probe)
-		list_add_tail(&probe->all, &all_probes);
-	/* Pairs with the acquire in is_pending(): all is done with @u. */
-	smp_store_release(&u->probe, probe);
-	mutex_unlock(&probes_mutex);
-	wake_up_all(&pending_wq);
-}
-
-static bool is_pending(struct uprobe *u)
-{
-	/* Pairs with the release in publish_probe(). */
-	return smp_load_acquire(&u->probe) == PROBE_PENDING;
-}
-
-/* Returns true if there was something to wait for. */
-static bool wait_pending(struct uprobe *u)
-{
-	if (!is_pending(u))
-		return false;
-	wait_event(pending_wq, !is_pending(u));
-	return true;
-}
-
-static int attach_probe(struct probe *probe)
-{
-	struct mm_struct *mm, *now;
-	struct task_struct *task;
-	LIST_HEAD(points);
-	int ret;
-
-	task = find_get_task_by_vpid(probe->u->pid);
-	if (!task)
-		return -ESRCH;
-	ret = -EINVAL;
-	if (task->flags & PF_KTHREAD)
-		goto put_task;
-
-	ret = -ESRCH;
-	mm = process_mm(task);
-	if (!mm)
-		goto put_task;
-	probe->tgid = get_task_pid(task, PIDTYPE_TGID);
-	ret = probe->tgid ? arm_probe(probe, mm) : -ESRCH;
-	if (ret)
-		goto put_mm;
-
-	/* It may have executed another program meanwhile. */
-	now = process_mm(task);
-	if (now != mm) {
-		ret = -ESRCH;
-		disarm_probe(probe, &points);
-		synchronize_srcu(&probe->umm->srcu);
-		put_points(&points);
-	}
-	if (now)
-		mmput(now);
-put_mm:
-	/* Known before its address space can die, and take it along. */
-	if (!ret)
-		publish_probe(probe->u, probe);
-	mmput(mm);
-put_task:
-	put_task_struct(task);
-	return ret;
-}
-
-static int check_uprobe(const struct uprobe *u)
-{
-	if (!u || !u->handler)
-		return -EINVAL;
-	if (u->flags & ~(UPROBE_FLAG_DISABLED | UPROBE_FLAG_INHERIT))
-		return -EINVAL;
-	if (u->flags & UPROBE_FLAG_INHERIT)
-		return -EOPNOTSUPP;
-	return 0;
-}
-
-/**
- * register_uprobe() - set a probe
- * @u: the probe; see struct uprobe for what to fill in
- *
- * When this returns 0 the probe is armed. No thread of the process was stopped
- * and no system call interrupted, whatever the process was doing. Until
- * unregister_uprobe() @u belongs to the engine, and its handler has to stay
- * where it is. Several probes may be set at one address.
- *
- * The caller says that an instruction begins at @u->vaddr: one that begins
- * elsewhere is cut in two, which the engine cannot see.
- *
- * Context: process context, sleeps. Not from a handler yet (-EOPNOTSUPP).
- *
- * Return:
- * * %0 - armed.
- * * %-EINVAL - @u is NULL or has no handler or unknown flags, @u->pid is a
- *   kernel thread, nothing executable is mapped at @u->vaddr, the address is
- *   the engine's own, or the instruction there is not in memory to its end.
- * * %-ESRCH - no process with a thread @u->pid, or it exited or executed
- *   another program meanwhile.
- * * %-EBUSY - @u is registered.
- * * %-EAGAIN - @u is just being registered or unregistered.
- * * %-EEXIST - the program, or a debugger, has its own breakpoint there.
- * * %-EOPNOTSUPP - the instruction cannot be executed faithfully away from
- *   its place, or the mapping is shared with other processes, or the
- *   architecture or mode is not supported.
- * * %-EIO - text cannot be read or written.
- * * %-ENOMEM - no memory.
- * * %-ENOSPC - no room in the process for the copy of an instruction.
- */
-int register_uprobe(struct uprobe *u)
-{
-	struct probe *probe;
-	int ret;
-
-	ret = check_uprobe(u);
-	if (ret)
-		return ret;
-	if (in_handler())
-		return -EOPNOTSUPP;
-
-	mutex_lock(&probes_mutex);
-	if (!u->probe)
-		u->probe = PROBE_PENDING;
-	else
-		ret = PTR_ERR_OR_ZERO(u->probe) ?: -EBUSY;
-	mutex_unlock(&probes_mutex);
-	if (ret)
-		return ret;
-
-	u->nmissed = 0;
-	probe = make_probe(u);
-	ret = probe ? attach_probe(probe) : -ENOMEM;
-	if (!ret)
-		return 0;
-
-	if (probe)
-		free_probe(probe);
-	publish_probe(u, NULL);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(register_uprobe);
-
-/**
- * register_uprobes() - set several probes, or none
- * @us: the probes, each as for register_uprobe()
- * @n: their number
- *
- * Context: as register_uprobe().
- *
- * Return: 0 when all are armed, otherwise the error of the first that could not
- * be, and none is; -EINVAL also when @n is not positive.
- */
-int register_uprobes(struct uprobe **us, int n)
-{
-	int i, ret;
-
-	if (!us || n <= 0)
-		return -EINVAL;
-	if (in_handler())
-		return -EOPNOTSUPP;
-
-	for (i = 0; i < n; i++) {
-		ret = register_uprobe(us[i]);
-		if (ret) {
-			unregister_uprobes(us, i);
-			return ret;
-		}
-	}
-	return 0;
-}
-EXPORT_SYMBOL_GPL(register_uprobes);
-
-/*
- * Whoever gets the probe is the one to disarm and free it. Until that is done
- * the object is pending.
- */
-static struct probe *detach_probe(struct uprobe *u)
-{
-	struct probe *probe = NULL;
-
-	mutex_lock(&probes_mutex);
-	if (!IS_ERR_OR_NULL(u->probe)) {
-		probe = u->probe;
-		u->probe = PROBE_PENDING;
-		list_del(&probe->all);
-	}
-	mutex_unlock(&probes_mutex);
-	return probe;
-}
-
-static int cmp_umm(void *priv, const struct list_head *a,
-		   const struct list_head *b)
-{
-	return list_entry(a, struct probe, all)->umm >
-	       list_entry(b, struct probe, all)->umm;
-}
-
-/* Remove detached probes, linked by @all: one grace period a process. */
-static void remove_probes(struct list_head *probes)
-{
-	struct uprobes_mm *umm = NULL;
-	struct probe *probe, *next;
-	LIST_HEAD(points);
-
-	list_for_each_entry(probe, probes, all)
-		disarm_probe(probe, &points);
-
-	list_sort(NULL, probes, cmp_umm);
-	list_for_each_entry(probe, probes, all) {
-		if (probe->umm != umm)
-			synchronize_srcu(&probe->umm->srcu);
-		umm = probe->umm;
-	}
-	list_for_each_entry_safe(probe, next, probes, all) {
-		publish_probe(probe->u, NULL);
-		free_probe(probe);
-	}
-	put_points(&points);
-}
-
-/**
- * unregister_uprobes() - remove several probes
- * @us: the probes
- * @n: their number
- *
- * As unregister_uprobe() of each, with one wait for all of them together.
- *
- * Context: as unregister_uprobe().
- */
-void unregister_uprobes(struct uprobe **us, int n)
-{
-	bool again = us;
-	int i;
-
-	if (WARN_ONCE(in_handler(), "unregistering from a handler\n"))
-		return;
-
-	while (again) {
-		LIST_HEAD(probes);
-
-		for (i = 0; i < n; i++) {
-			struct probe *probe = us[i] ? detach_probe(us[i]) : NULL;
-
-			if (probe)
-				list_add_tail(&probe->all, &probes);
-		}
-		remove_probes(&probes);
-
-		/* Somebody else is at it. If he registered it, remove it. */
-		again = false;
-		for (i = 0; i < n; i++)
-			again |= us[i] && wait_pending(us[i]);
-	}
-}
-EXPORT_SYMBOL_GPL(unregister_uprobes);
-
-/**
- * unregister_uprobe() - remove a probe
- * @u: the probe
- *
- * When this returns no handler of @u is running or will run, and @u may be
- * freed. Text is as it was before, unless another probe is there, or the
- * program itself wrote there.
- *
- * Nothing happens for NULL, nor for an object that is not registered: it never
- * was, its registration failed, it was removed, or its process is gone. If @u
- * is just being registered or removed by somebody else, that is waited for.
- *
- * Context: process context, sleeps; waits for handlers that are running. Not
- * from a handler yet: that warns and does nothing.
- */
-void unregister_uprobe(struct uprobe *u)
-{
-	unregister_uprobes(&u, 1);
-}
-EXPORT_SYMBOL_GPL(unregister_uprobe);
-
-static int set_disabled(struct uprobe *u, bool disabled)
-{
-	int ret = -EINVAL;
-
-	if (!u)
-		return ret;
-
-	mutex_lock(&probes_mutex);
-	if (!IS_ERR_OR_NULL(u->probe)) {
-		WRITE_ONCE(u->probe->disabled, disabled);
-		u->flags &= ~UPROBE_FLAG_DISABLED;
-		if (disabled)
-			u->flags |= UPROBE_FLAG_DISABLED;
-		ret = 0;
-	}
-	mutex_unlock(&probes_mutex);
-	return ret;
-}
-
-/**
- * enable_uprobe() - let the handler of a probe run again
- * @u: the probe
- *
- * Context: process context, may sleep.
- *
- * Return: 0, or -EINVAL when @u is not registered, or register_uprobe() has not
- * returned yet.
- */
-int enable_uprobe(struct uprobe *u)
-{
-	return set_disabled(u, false);
-}
-EXPORT_SYMBOL_GPL(enable_uprobe);
-
-/**
- * disable_uprobe() - let the handler of a probe rest
- * @u: the probe
- *
- * The probe stays registered. Hits that begin after this has returned do not
- * run the handler, and do not count as missed; one that is under way may.
- *
- * Context: process context, may sleep.
- *
- * Return: 0, or -EINVAL when @u is not registered, or register_uprobe() has not
- * returned yet.
- */
-int disable_uprobe(struct uprobe *u)
-{
-	return set_disabled(u, true);
-}
-EXPORT_SYMBOL_GPL(disable_uprobe);
-
-#ifdef CONFIG_MODULES
-/*
- * A module that is unloaded takes its handlers along. Probes in processes that
- * have ended are gone already, so what is found here it forgot.
- */
-static int module_notify(struct notifier_block *self, unsigned long action,
-			 void *data)
-{
-	struct module *mod = data;
-	struct probe *probe, *next;
-	unsigned int nr = 0;
-	LIST_HEAD(probes);
-
-	if (action != MODULE_STATE_GOING)
-		return NOTIFY_DONE;
-
-	mutex_lock(&probes_mutex);
-	list_for_each_entry_safe(probe, next, &all_probes, all) {
-		if (!within_module((unsigned long)probe->u, mod) &&
-		    !within_module((unsigned long)probe->u->handler, mod))
-			continue;
-		probe->u->probe = PROBE_PENDING;
-		list_move_tail(&probe->all, &probes);
-		nr++;
-	}
-	mutex_unlock(&probes_mutex);
-
-	if (nr)
-		pr_warn("%s is unloaded with %u probes registered: removed\n",
-			mod->name, nr);
-	remove_probes(&probes);
-	return NOTIFY_DONE;
-}
-
-static struct notifier_block module_nb = {
-	.notifier_call = module_notify,
-};
-#endif
-
-/*
  * The hit.
  */
 
-/* A thread cannot go on without it: its instruction has to be executed. */
-static struct uprobe_task *get_utask(void)
+/**
+ * uprobe_make_task() - the engine's part of a thread
+ * @t: current
+ * @umm: its address space
+ *
+ * A thread cannot go on without it: its instruction has to be executed.
+ *
+ * Context: sleeps.
+ *
+ * Return: it; never NULL.
+ */
+struct uprobe_task *uprobe_make_task(struct task_struct *t,
+				     struct uprobes_mm *umm)
 {
-	if (!current->utask)
-		current->utask = kzalloc(sizeof(*current->utask),
-					 GFP_KERNEL | __GFP_NOFAIL);
-	return current->utask;
+	struct uprobe_task *utask = t->utask;
+
+	if (utask)
+		return utask;
+	utask = kmem_cache_zalloc(task_cache, GFP_KERNEL | __GFP_NOFAIL);
+	spin_lock_init(&utask->lock);
+	INIT_LIST_HEAD(&utask->ops);
+	utask->umm = umm;
+	utask->tgid = task_tgid(t);
+	spin_lock(&umm->lock);
+	list_add_tail(&utask->node, &umm->tasks);
+	spin_unlock(&umm->lock);
+	/* Pairs with rcu_dereference() in uprobe_task_ip(). */
+	smp_store_release(&t->utask, utask);
+	return utask;
 }
 
 unsigned long __weak uprobe_get_swbp_addr(struct pt_regs *regs)
@@ -1063,41 +781,67 @@ int uprobe_post_sstep_notifier(struct pt_regs *regs)
 }
 
 /* A child that shares the memory is another process. */
-static bool concerns_current(struct probe *probe)
+static bool serves_current(struct probe_site *site)
 {
-	return probe->tgid == task_tgid(current) &&
-	       READ_ONCE(uprobes_enabled) && !READ_ONCE(probe->disabled);
+	return site->tgid == task_tgid(current) && READ_ONCE(uprobes_enabled) &&
+	       !READ_ONCE(site->probe->disabled);
 }
 
-static void run_handlers(struct probepoint *point, struct pt_regs *regs)
+static void run_handlers(struct uprobe_task *utask, struct probepoint *point,
+			 struct pt_regs *regs)
 {
-	struct probe *probe;
+	struct probe_site *site;
 
-	list_for_each_entry_srcu(probe, &point->probes, node,
+	utask->handling = true;
+	utask->auprobe = &point->arch;
+	list_for_each_entry_srcu(site, &point->sites, node,
 				 srcu_read_lock_held(&point->umm->srcu)) {
-		if (!concerns_current(probe))
+		struct probe *probe = site->probe;
+
+		if (!serves_current(site))
 			continue;
-		this_cpu_inc(*probe->hits);
-		probe->u->handler(probe->u, regs);
+		if (probe->type == UPTY_URETPROBE) {
+			uretprobe_enter(probe, regs);
+		} else {
+			this_cpu_inc(*probe->hits);
+			probe->u->handler(probe->u, regs);
+		}
 	}
+	if (utask->instances)
+		uretprobe_hijack(regs);
+	utask->auprobe = NULL;
+	utask->handling = false;
 }
 
-/* With the mmap_lock held for writing, so that threads take turns. */
 static void count_missed(struct probepoint *point)
 {
-	struct probe *probe;
+	struct probe_site *site;
 
-	list_for_each_entry_srcu(probe, &point->probes, node,
+	list_for_each_entry_srcu(site, &point->sites, node,
 				 srcu_read_lock_held(&point->umm->srcu)) {
-		if (concerns_current(probe))
-			WRITE_ONCE(probe->u->nmissed, probe->u->nmissed + 1);
+		if (serves_current(site))
+			uprobe_count_missed(site->probe);
 	}
+}
+
+static void enter_section(struct uprobe_task *utask)
+	__acquires(&utask->umm->srcu)
+{
+	utask->srcu_idx = srcu_read_lock(&utask->umm->srcu);
+	utask->reading = true;
+}
+
+static void leave_section(struct uprobe_task *utask)
+	__releases(&utask->umm->srcu)
+{
+	utask->reading = false;
+	srcu_read_unlock(&utask->umm->srcu, utask->srcu_idx);
 }
 
 static void end_step(struct uprobe_task *utask)
 {
 	put_point(utask->active);
-	utask->active = NULL;
+	WRITE_ONCE(utask->active, NULL);
 	/* Signals, job control and the freezer: get_signal() sorts them out. */
 	if (utask->denied)
 		set_thread_flag(TIF_SIGPENDING);
@@ -1188,7 +932,7 @@ static bool went_stale(struct probepoint *point)
 	u8 now[sizeof(point->arch.insn)];
 	bool stale;
 
-	if (!point->mutable || len <= size)
+	if (!READ_ONCE(point->mutable) || len <= size)
 		return false;
 	if (copy_from_user(now, (void __user *)(point->vaddr + size),
 			   len - size) ||
@@ -1226,47 +970,77 @@ static bool can_execute(struct probepoint *point, struct pt_regs *regs)
 	       !arch_uprobe_ignore(&point->arch, regs);
 }
 
-static void handle_hit(struct uprobe_task *utask, struct pt_regs *regs)
+/*
+ * Execute the probed instruction, unless a handler sent the thread elsewhere.
+ * If it takes a step, that is only prepared.
+ */
+static void execute_insn(struct uprobe_task *utask, struct probepoint *point,
+			 struct pt_regs *regs)
 {
-	struct uprobes_mm *umm = umm_of(current->mm);
-	unsigned long ip = instruction_pointer(regs);
-	unsigned long vaddr = uprobe_get_swbp_addr(regs);
-	struct probepoint *point;
-
-	instruction_pointer_set(regs, vaddr);
-
-	utask->srcu_idx = srcu_read_lock(&umm->srcu);
-	point = find_point(umm, vaddr);
-	if (!point) {
-		handle_foreign_trap(regs, vaddr, ip);
-		goto unlock;
-	}
-	if (!can_execute(point, regs)) {
-		abandon_point(point);
-		goto unlock;
-	}
-
-	utask->auprobe = &point->arch;
-	run_handlers(point, regs);
-	utask->auprobe = NULL;
-
 	/* A restartable sequence that a handler slept in ends before it. */
 	if (test_thread_flag(TIF_NOTIFY_RESUME))
 		rseq_handle_notify_resume(NULL, regs);
 
-	if (instruction_pointer(regs) != vaddr)
-		goto unlock;
-	if (arch_uprobe_skip_sstep(&point->arch, regs))
-		goto unlock;
+	if (instruction_pointer(regs) != point->vaddr ||
+	    arch_uprobe_skip_sstep(&point->arch, regs))
+		return;
 
 	refcount_inc(&point->refs);
-	utask->active = point;
-	utask->vaddr = vaddr;
+	utask->vaddr = point->vaddr;
 	utask->xol_vaddr = point->xol_vaddr;
-unlock:
-	srcu_read_unlock(&umm->srcu, utask->srcu_idx);
+	/* Pairs with the acquire in uprobe_task_ip(). */
+	smp_store_release(&utask->active, point);
+}
+
+static void handle_hit(struct uprobe_task *utask, struct pt_regs *regs)
+{
+	unsigned long ip = instruction_pointer(regs);
+	unsigned long vaddr = uprobe_get_swbp_addr(regs);
+	struct uprobes_mm *umm = utask->umm;
+	struct probepoint *point;
+
+	instruction_pointer_set(regs, vaddr);
+
+	enter_section(utask);
+	if (uretprobe_is_trampoline(umm, vaddr) && uretprobe_return(regs)) {
+		leave_section(utask);
+		uprobe_run_ops(utask);
+		return;
+	}
+	point = find_point(umm, vaddr);
+	if (!point) {
+		handle_foreign_trap(regs, vaddr, ip);
+		goto leave;
+	}
+	/* Its own breakpoint comes first. It takes that out to go on. */
+	if (READ_ONCE(point->debugger)) {
+		instruction_pointer_set(regs, ip);
+		arch_uprobe_send_trap(regs);
+		goto leave;
+	}
+	if (!can_execute(point, regs)) {
+		abandon_point(point);
+		goto leave;
+	}
+
+	run_handlers(utask, point, regs);
+	if (likely(list_empty(&utask->ops))) {
+		execute_insn(utask, point, regs);
+		leave_section(utask);
+	} else {
+		/* What they deferred may be the removal of this probepoint. */
+		refcount_inc(&point->refs);
+		leave_section(utask);
+		uprobe_run_ops(utask);
+		execute_insn(utask, point, regs);
+		put_point(point);
+	}
 	if (utask->active)
 		begin_step(utask, regs);
+	return;
+
+leave:
+	leave_section(utask);
 }
 
 /**
@@ -1277,9 +1051,10 @@ unlock:
  */
 void uprobe_notify_resume(struct pt_regs *regs)
 {
-	struct uprobe_task *utask = get_utask();
+	struct uprobe_task *utask;
 
 	clear_thread_flag(TIF_UPROBE);
+	utask = uprobe_make_task(current, umm_of(current->mm));
 	if (utask->active)
 		handle_step(utask, regs);
 	else
@@ -1306,6 +1081,55 @@ void uprobe_pause_step(struct pt_regs *regs)
 	set_thread_flag(TIF_UPROBE);
 }
 
+/*
+ * If the thread returned from a function, and has not executed the trampoline
+ * yet, do that now. For one that has to die it is enough to know where it was.
+ */
+static void leave_trampoline(struct pt_regs *regs)
+{
+	struct uprobes_mm *umm = current->mm ? umm_of(current->mm) : NULL;
+	unsigned long ip = instruction_pointer(regs);
+	struct uprobe_task *utask;
+
+	if (likely(!umm) || !uretprobe_is_trampoline(umm, ip))
+		return;
+	if (__fatal_signal_pending(current)) {
+		if (uretprobe_find_return(umm, regs, &ip))
+			instruction_pointer_set(regs, ip);
+		return;
+	}
+	/* On the stack of another one, it may be its first return. */
+	utask = uprobe_make_task(current, umm);
+	enter_section(utask);
+	uretprobe_return(regs);
+	leave_section(utask);
+	uprobe_run_ops(utask);
+}
+
+/* Will the program handle a signal that is pending? */
+static bool handles_signal(void)
+{
+	/* It is current's until current ends. */
+	struct sighand_struct *sighand =
+		rcu_dereference_protected(current->sighand, true);
+	sigset_t pending;
+	bool handles = false;
+	int sig;
+
+	spin_lock_irq(&sighand->siglock);
+	sigorsets(&pending, &current->pending.signal,
+		  &current->signal->shared_pending.signal);
+	sigandnsets(&pending, &pending, &current->blocked);
+	for (sig = 1; sig <= _NSIG && !handles; sig++) {
+		__sighandler_t handler = sighand->action[sig - 1].sa.sa_handler;
+
+		handles = sigismember(&pending, sig) && handler != SIG_DFL &&
+			  handler != SIG_IGN;
+	}
+	spin_unlock_irq(&sighand->siglock);
+	return handles;
+}
+
 /**
  * uprobe_deny_signal() - may a signal be delivered now?
  *
@@ -1314,15 +1138,25 @@ void uprobe_pause_step(struct pt_regs *regs)
  * come to its end, because the copy raised a fault or the thread has to die, it
  * is undone here.
  *
+ * A copy may also wait in a page fault, for as long as it likes. If the thread
+ * is only to be stopped, it is stopped where the instruction is. It will be
+ * sent back to the copy by uprobe_notify_resume().
+ *
+ * Nor is one delivered at the trampoline: the thread is moved to where it was
+ * returning.
+ *
  * Return: true when signals have to wait. They are looked at anew after the
  * step.
  */
 bool uprobe_deny_signal(void)
 {
 	struct uprobe_task *utask = current->utask;
+	struct pt_regs *regs = current_pt_regs();
 
-	if (likely(!utask || !utask->active))
+	if (likely(!utask || !utask->active)) {
+		leave_trampoline(regs);
 		return false;
+	}
 
 	clear_thread_flag(TIF_SIGPENDING);
 	/*
@@ -1332,10 +1166,16 @@ bool uprobe_deny_signal(void)
 	smp_mb__after_atomic();
 	utask->denied = true;
 	if (!arch_uprobe_xol_was_trapped(current) &&
-	    !__fatal_signal_pending(current))
-		return true;
+	    !__fatal_signal_pending(current)) {
+		if (instruction_pointer(regs) != utask->xol_vaddr ||
+		    handles_signal())
+			return true;
+		uprobe_pause_step(regs);
+		set_thread_flag(TIF_SIGPENDING);
+		return false;
+	}
 
-	arch_uprobe_abort_xol(&utask->active->arch, current_pt_regs());
+	arch_uprobe_abort_xol(&utask->active->arch, regs);
 	end_step(utask);
 	return false;
 }
@@ -1355,13 +1195,32 @@ unsigned long uprobe_get_trap_addr(struct pt_regs *regs)
 }
 
 /**
- * uprobe_get_trampoline_vaddr() - where return-probed functions return to
+ * uprobe_task_ip() - where a thread is in its program
+ * @t: the thread, which does not run, or current
+ * @regs: its registers
  *
- * Return: UPROBE_NO_TRAMPOLINE_VADDR, there are no return probes yet.
+ * Context: any that can read @regs.
+ *
+ * Return: the instruction pointer, and for an address of the engine the one
+ * that the thread would have without us.
  */
-unsigned long uprobe_get_trampoline_vaddr(void)
+unsigned long uprobe_task_ip(struct task_struct *t, struct pt_regs *regs)
 {
-	return UPROBE_NO_TRAMPOLINE_VADDR;
+	unsigned long ip = instruction_pointer(regs);
+	struct uprobe_task *utask;
+
+	rcu_read_lock();
+	/* Pairs with the release in uprobe_make_task(). */
+	utask = smp_load_acquire(&t->utask);
+	if (utask) {
+		/* Pairs with the release in execute_insn(). */
+		if (smp_load_acquire(&utask->active))
+			ip = utask->vaddr;
+		else if (uretprobe_is_trampoline(utask->umm, ip))
+			uretprobe_find_return(utask->umm, regs, &ip);
+	}
+	rcu_read_unlock();
+	return ip;
 }
 
 /*
@@ -1372,20 +1231,31 @@ unsigned long uprobe_get_trampoline_vaddr(void)
  * uprobe_free_utask() - a thread leaves its address space, or dies
  * @t: current
  *
- * It may do so inside a handler.
+ * It may do so inside a handler. What that deferred is carried out; calls in
+ * progress will not return any more, and nobody touches their stack.
  */
 void uprobe_free_utask(struct task_struct *t)
 {
 	struct uprobe_task *utask = t->utask;
 
-	if (!utask)
+	if (likely(!utask))
 		return;
-	t->utask = NULL;
-	if (utask->auprobe)
-		srcu_read_unlock(&umm_of(t->mm)->srcu, utask->srcu_idx);
+	if (utask->reading)
+		__acquire(&utask->umm->srcu);
+	else
+		enter_section(utask);
+	uretprobe_end_thread(utask);
+	utask->auprobe = NULL;
+	leave_section(utask);
+	uprobe_run_ops(utask);
+
 	if (utask->active)
 		put_point(utask->active);
-	kfree(utask);
+	spin_lock(&utask->umm->lock);
+	list_del(&utask->node);
+	spin_unlock(&utask->umm->lock);
+	WRITE_ONCE(t->utask, NULL);
+	kfree_rcu(utask, rcu);
 }
 
 /**
@@ -1414,6 +1284,8 @@ void uprobe_zap(struct vm_area_struct *vma, unsigned long start,
 	spin_lock(&umm->lock);
 	while ((point = first_point(umm, start, end)))
 		unlink_point_locked(point);
+	if (umm->trampoline - start < end - start)
+		WRITE_ONCE(umm->tramp_lives, false);
 	spin_unlock(&umm->lock);
 unlock:
 	rcu_read_unlock();
@@ -1429,8 +1301,8 @@ unlock:
  *
  * Context: current's mmap_lock held for writing. Sleeps.
  *
- * Return: 0, or an error of uprobe_text_swap(): the pages must not be moved. Of
- * the probes in them, some may be gone.
+ * Return: 0, -ENOMEM, or an error of uprobe_text_swap(): the pages must not be
+ * moved. Of the probes in them, some may be gone.
  */
 int uprobe_mremap(struct vm_area_struct *vma, unsigned long start,
 		  unsigned long end)
@@ -1441,6 +1313,17 @@ int uprobe_mremap(struct vm_area_struct *vma, unsigned long start,
 	if (likely(!umm))
 		return 0;
 
+	/* Calls in progress must not return to where it is not any more. */
+	if (umm->trampoline - start < end - start) {
+		spin_lock(&umm->lock);
+		WRITE_ONCE(umm->tramp_lives, false);
+		spin_unlock(&umm->lock);
+		/* Pairs with that in begin_call(): it sees this, or we its call. */
+		smp_mb();
+		if (!uretprobe_give_up(umm, vma->vm_mm))
+			return -ENOMEM;
+	}
+
 	for (;;) {
 		struct probepoint *point;
 		uprobe_opcode_t opcode;
@@ -1449,7 +1332,7 @@ int uprobe_mremap(struct vm_area_struct *vma, unsigned long start,
 		point = first_point(umm, start, end);
 		if (point) {
 			start = point->vaddr;
-			opcode = old_opcode(point);
+			opcode = foreign_opcode(point);
 		}
 		spin_unlock(&umm->lock);
 		if (!point)
@@ -1462,6 +1345,126 @@ int uprobe_mremap(struct vm_area_struct *vma, unsigned long start,
 		uprobe_text_share(vma->vm_mm, start);
 		uprobe_zap(vma, start, start + 1);
 	}
+}
+
+/**
+ * uprobe_peek() - another process reads memory
+ * @mm: whose
+ * @addr: the address
+ * @mem: what is there, with the rest of its page around it
+ * @buf: what was read; changed to what would be there without us
+ * @len: how much
+ *
+ * Context: mmap_lock of @mm held since before it was read, so that text is as
+ * the index of probepoints says.
+ */
+void uprobe_peek(struct mm_struct *mm, unsigned long addr, const void *mem,
+		 void *buf, int len)
+{
+	struct probepoint *point;
+	struct uprobes_mm *umm;
+	struct rb_node *rb;
+
+	rcu_read_lock();
+	umm = umm_of(mm);
+	if (likely(!umm))
+		goto unlock;
+	spin_lock(&umm->lock);
+	point = first_point(umm, addr - sizeof(uprobe_opcode_t) + 1, addr + len);
+	for (rb = point ? &point->rb : NULL; rb; rb = rb_next(rb)) {
+		uprobe_opcode_t opcode;
+		int at, from, n;
+
+		point = rb_entry(rb, struct probepoint, rb);
+		n = uprobe_overlap(addr, len, point->vaddr, sizeof(opcode), &at,
+				   &from);
+		if (!n)
+			break;
+		opcode = foreign_opcode(point);
+		memcpy(buf + at, (void *)&opcode + from, n);
+	}
+	spin_unlock(&umm->lock);
+	if (READ_ONCE(umm->calls))
+		uretprobe_peek(umm, addr, mem, buf, len);
+unlock:
+	rcu_read_unlock();
+}
+
+/* @len bytes from @buf are going to be written to @addr. */
+static void poke_point(struct probepoint *point, unsigned long addr, void *buf,
+		       int len)
+{
+	const int size = sizeof(uprobe_opcode_t);
+	int insn_len = arch_uprobe_insn_len(&point->arch);
+	uprobe_opcode_t opcode;
+	int at, from, n;
+
+	lockdep_assert_held(&point->umm->lock);
+
+	n = uprobe_overlap(addr, len, point->vaddr + size, insn_len - size, &at,
+			   &from);
+	if (n && memcmp(buf + at, point->arch.insn + size + from, n))
+		WRITE_ONCE(point->mutable, true);
+
+	n = uprobe_overlap(addr, len, point->vaddr, size, &at, &from);
+	if (!n)
+		return;
+	if (n < size) {
+		unlink_point_locked(point);
+		return;
+	}
+	memcpy(&opcode, buf + at, size);
+	if (opcode == UPROBE_SWBP_INSN) {
+		WRITE_ONCE(point->debugger, true);
+	} else if (opcode == old_opcode(point)) {
+		WRITE_ONCE(point->debugger, false);
+		opcode = UPROBE_SWBP_INSN;
+		memcpy(buf + at, &opcode, size);
+	} else {
+		unlink_point_locked(point);
+	}
+}
+
+/**
+ * uprobe_poke() - another process, a debugger, writes memory
+ * @mm: whose
+ * @addr: the address
+ * @mem: what is there now, with the rest of its page around it
+ * @buf: what will be written; changed so that breakpoints of ours stay
+ * @len: how much
+ *
+ * If the debugger writes its own breakpoint where ours is, both are there, and
+ * when it takes that out again, ours still is. If it writes anything else, ours
+ * is gone.
+ *
+ * Context: mmap_lock of @mm held until it was written.
+ */
+void uprobe_poke(struct mm_struct *mm, unsigned long addr, const void *mem,
+		 void *buf, int len)
+{
+	struct uprobes_mm *umm;
+	struct probepoint *point;
+	struct rb_node *rb, *next;
+
+	rcu_read_lock();
+	umm = umm_of(mm);
+	if (likely(!umm))
+		goto unlock;
+	spin_lock(&umm->lock);
+	point = first_point(umm, addr - sizeof(point->arch.insn) + 1,
+			    addr + len);
+	for (rb = point ? &point->rb : NULL; rb; rb = next) {
+		next = rb_next(rb);
+		point = rb_entry(rb, struct probepoint, rb);
+		if (point->vaddr >= addr + len)
+			break;
+		poke_point(point, addr, buf, len);
+	}
+	spin_unlock(&umm->lock);
+	if (READ_ONCE(umm->calls))
+		uretprobe_poke(umm, addr, mem, buf, len);
+unlock:
+	rcu_read_unlock();
 }
 
 /**
@@ -1496,8 +1499,6 @@ void uprobe_dup_mmap(struct mm_struct *oldmm, struct mm_struct *newmm)
 	for (rb = rb_first(&umm->index); rb; rb = rb_next(rb))
 		nr++;
 	spin_unlock(&umm->lock);
-	if (!nr)
-		return;
 
 	dup = kvmalloc(struct_size(dup, old, nr), GFP_KERNEL | __GFP_NOFAIL);
 	dup->mm = newmm;
@@ -1512,17 +1513,18 @@ void uprobe_dup_mmap(struct mm_struct *oldmm, struct mm_struct *newmm)
 
 		point = rb_entry(rb, struct probepoint, rb);
 		dup->old[nr].vaddr = point->vaddr;
-		dup->old[nr].opcode = old_opcode(point);
+		dup->old[nr].opcode = foreign_opcode(point);
 		nr++;
 	}
 	spin_unlock(&umm->lock);
 	dup->nr = nr;
 
-	get_utask()->dup = dup;
+	dup->slots = uretprobe_collect(umm, &dup->nr_slots);
+	uprobe_make_task(current, umm)->dup = dup;
 }
 
 /* Returns false if a breakpoint had to stay. */
-static bool clean_child(struct uprobe_dup *dup)
+static bool clean_child(struct uprobes_mm *umm, struct uprobe_dup *dup)
 {
 	struct mm_struct *mm = dup->mm;
 	bool clean = true;
@@ -1540,14 +1542,21 @@ static bool clean_child(struct uprobe_dup *dup)
 		else
 			uprobe_text_share(mm, dup->old[i].vaddr);
 	}
+	/*
+	 * Calls that began while memory was copied come first. Those that
+	 * returned meanwhile have not in the child.
+	 */
+	clean &= uretprobe_give_up(umm, mm);
+	clean &= uretprobe_clean(umm, mm, dup->slots, dup->nr_slots);
 	mmap_write_unlock(mm);
 	return clean;
 }
 
 /**
- * uprobe_end_dup_mmap() - fork has copied the text, or failed to
+ * uprobe_end_dup_mmap() - fork has copied the memory, or failed to
  *
- * Take the breakpoints out of the child's text. Nothing executes it yet.
+ * Take the breakpoints out of the child's text, and let calls in progress
+ * return there without us. Nothing executes it yet.
  */
 void uprobe_end_dup_mmap(void)
 {
@@ -1559,8 +1568,9 @@ void uprobe_end_dup_mmap(void)
 	utask->dup = NULL;
 	/* Set by a fork that failed. */
 	if (!test_bit(MMF_UNSTABLE, &dup->mm->flags))
-		utask->unclean_child = !clean_child(dup);
+		utask->unclean_child = !clean_child(utask->umm, dup);
 	mmput(dup->mm);
+	kvfree(dup->slots);
 	kvfree(dup);
 }
 
@@ -1569,20 +1579,27 @@ void uprobe_end_dup_mmap(void)
  * @t: the child, which did not run yet
  * @flags: of clone()
  *
- * A child whose text could not be cleaned for want of memory must not run.
+ * A child whose memory could not be cleaned for want of some must not run.
  */
 void uprobe_copy_process(struct task_struct *t, unsigned long flags)
 {
 	struct uprobe_task *utask = current->utask;
 
 	t->utask = NULL;
-	if (likely(!utask || !utask->unclean_child))
+	if (likely(!current->mm || !umm_of(current->mm)))
 		return;
-	utask->unclean_child = false;
-	if (flags & CLONE_VM)
+	if (flags & CLONE_VM) {
+		if (utask && utask->return_instances)
+			uretprobe_copy(t);
 		return;
-	pr_warn_once("breakpoints cannot be removed from a child\n");
-	send_sig(SIGKILL, t, 1);
+	}
+	if (utask && utask->unclean_child) {
+		utask->unclean_child = false;
+		pr_warn_once("breakpoints cannot be removed from a child\n");
+		send_sig(SIGKILL, t, 1);
+		return;
+	}
+	uprobe_inherit(t);
 }
 
 /**
@@ -1590,93 +1607,34 @@ void uprobe_copy_process(struct task_struct *t, unsigned long flags)
  * @mm: the address space
  *
  * No thread can hit anything in it any more. Its probes go, but for those which
- * somebody else is just unregistering: disarm_probe() follows for these.
+ * somebody else is just removing: uprobe_disarm_site() follows for these.
  */
 void uprobe_clear_state(struct mm_struct *mm)
 {
 	struct uprobes_mm *umm = umm_of(mm);
 	struct probepoint *point, *next_point;
-	struct probe *probe, *next;
+	struct probe_site *site, *next;
 
 	if (likely(!umm))
 		return;
 
 	mutex_lock(&umm->mutex);
 	umm->mm = NULL;
+	umm->tramp_point = NULL;
 	WRITE_ONCE(mm->uprobes_state.xol_area, NULL);
 	list_for_each_entry_safe(point, next_point, &umm->points, node) {
 		unlink_point(point);
 
-		list_for_each_entry_safe(probe, next, &point->probes, node) {
-			if (!detach_probe(probe->u))
-				continue;
-			list_del(&probe->node);
-			publish_probe(probe->u, NULL);
-			free_probe(probe);
-		}
-		if (!list_empty(&point->probes))
+		list_for_each_entry_safe(site, next, &point->sites, node)
+			uprobe_forget_site(site);
+		if (!list_empty(&point->sites))
 			continue;
 		list_del(&point->node);
 		put_point(point);
 	}
 	mutex_unlock(&umm->mutex);
-	put_umm(umm);
+	uprobe_put_umm(umm);
 }
-
-/*
- * debugfs: uprobes/list and uprobes/enabled.
- */
-
-static void *list_start(struct seq_file *m, loff_t *pos)
-{
-	mutex_lock(&probes_mutex);
-	return seq_list_start(&all_probes, *pos);
-}
-
-static void *list_next(struct seq_file *m, void *v, loff_t *pos)
-{
-	return seq_list_next(v, &all_probes, pos);
-}
-
-static void list_stop(struct seq_file *m, void *v)
-{
-	mutex_unlock(&probes_mutex);
-}
-
-static int list_show(struct seq_file *m, void *v)
-{
-	struct probe *probe = list_entry(v, struct probe, all);
-	unsigned long hits = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		hits += READ_ONCE(*per_cpu_ptr(probe->hits, cpu));
-
-	seq_printf(m, "%d 0x%lx uprobe %ps %lu %lu%s%s\n",
-		   pid_nr(probe->tgid), probe->u->vaddr, probe->u->handler,
-		   hits, READ_ONCE(probe->u->nmissed),
-		   probe->disabled ? " [DISABLED]" : "",
-		   READ_ONCE(probe->point->gone) ? " [GONE]" : "");
-	return 0;
-}
-
-static const struct seq_operations list_sops = {
-	.start = list_start,
-	.next = list_next,
-	.stop = list_stop,
-	.show = list_show,
-};
-DEFINE_SEQ_ATTRIBUTE(list);
-
-static int __init uprobes_debugfs_init(void)
-{
-	struct dentry *dir = debugfs_create_dir("uprobes", NULL);
-
-	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
-	debugfs_create_bool("enabled", 0600, dir, &uprobes_enabled);
-	return 0;
-}
-late_initcall(uprobes_debugfs_init);
 
 static struct notifier_block die_nb = {
 	.notifier_call = arch_uprobe_exception_notify,
@@ -1689,8 +1647,10 @@ static struct notifier_block die_nb = {
  */
 void __init uprobes_init(void)
 {
+	task_cache = KMEM_CACHE(uprobe_task, SLAB_PANIC | SLAB_ACCOUNT);
+	point_cache = kmem_cache_create("uprobe_point",
+					sizeof(struct probepoint), 0,
+					SLAB_PANIC, NULL);
+	uretprobes_init();
 	register_die_notifier(&die_nb);
-#ifdef CONFIG_MODULES
-	register_module_notifier(&module_nb);
-#endif
 }

@@ -15,6 +15,8 @@
 #include <linux/srcu.h>
 #include <linux/uprobes.h>
 
+struct call_bucket;
+struct unwind_table;
 struct xol_area;
 
 /**
@@ -23,20 +25,35 @@ struct xol_area;
  * Made at the first registration in it and kept until it dies, with or without
  * probes, so whoever runs in the address space may use it without a reference.
  *
- * @refs: one for @mm, one for each probepoint, one for each probe
+ * @refs: one for @mm, one for each probepoint, one for each site
  * @srcu: read-held while handlers run, and while a hit uses a probepoint that
  *	it found. One for each address space, so that a handler which sleeps in
  *	one delays removal in no other
  * @mutex: serialises registration and removal in this address space
  * @mm: under @mutex; NULL once the address space is dying
  * @points: under @mutex; all probepoints that have probes
- * @lock: serialises changes of @table and @index. To insert, @mutex and the
- *	mmap_lock for writing are held as well; to remove, @lock is enough
+ * @lock: protects @tasks, and serialises changes of @table and @index. To
+ *	insert there, @mutex and the mmap_lock for writing are held as well; to
+ *	remove, @lock is enough
  * @table: the armed probepoints by address. Looked up under RCU
  * @index: the same in the order of their addresses, under @lock
  * @areas: the areas for copies. Added to with @mutex and the mmap_lock for
  *	writing held, so that either of the two keeps it stable
- * @rcu: delays the free for uprobe_zap()
+ * @trampoline: where return-probed functions return to, 0 until one is needed.
+ *	Changed under @mutex, read by hits
+ * @tramp_lives: false when the program unmapped it. Set under @mutex, cleared
+ *	under @lock, read by hits
+ * @tramp_point: the probepoint there, if init_uretprobes() was told an address,
+ *	else NULL. The same as @trampoline
+ * @unwind: where the program looks up return addresses, NULL if it cannot. Set
+ *	once under @mutex and before @trampoline, read by hits
+ * @tasks: threads that have hit, or may have calls in progress
+ * @calls: buckets of the calls in progress, by slot. Made with the first
+ *	trampoline and before it
+ * @orphans: calls in progress that are in no thread's list, the oldest first,
+ *	under @lock. A limited number
+ * @nr_orphans: how many
+ * @rcu: delays the free for uprobe_zap() and uprobe_task_ip()
  */
 struct uprobes_mm {
 	refcount_t refs;
@@ -44,10 +61,18 @@ struct uprobes_mm {
 	struct mutex mutex; /* registration and removal */
 	struct mm_struct *mm;
 	struct list_head points;
-	spinlock_t lock; /* changes of table and index */
+	spinlock_t lock; /* changes of table and index; tasks, orphans */
 	struct rhashtable table;
 	struct rb_root index;
 	struct list_head areas;
+	unsigned long trampoline;
+	bool tramp_lives;
+	struct probepoint *tramp_point;
+	struct unwind_table *unwind;
+	struct list_head tasks;
+	struct call_bucket *calls;
+	struct list_head orphans;
+	unsigned int nr_orphans;
 	struct rcu_head rcu;
 };
 
@@ -56,7 +81,8 @@ struct uprobes_mm {
  *
  * Lives while it has a probe, and then until each thread that found it is done
  * with it: its first reference is dropped a grace period after the last probe
- * was unlinked, the others when a thread has executed the copy.
+ * was unlinked, the others when a thread has executed the copy. That which
+ * init_uretprobes() makes lives as long as the address space.
  *
  * @refs: see above
  * @hash: in @umm->table, unless @gone
@@ -66,11 +92,14 @@ struct uprobes_mm {
  * @vaddr: the address; immutable
  * @area: where the copy stands, NULL if there is none; immutable
  * @xol_vaddr: the address of the copy in the process; immutable
- * @probes: struct probe, in the order of registration. Read under SRCU,
+ * @sites: struct probe_site, in the order of registration. Read under SRCU,
  *	changed under @umm->mutex
  * @gone: under @umm->lock; what was at @vaddr went away or was changed by the
  *	program, so that there is no breakpoint any more, nor will there be one
- * @mutable: the program may change the instruction; immutable
+ * @debugger: under @umm->lock; a debugger has its own breakpoint at @vaddr. The
+ *	text there is the same for both
+ * @mutable: the instruction may have been changed behind its first word. Set
+ *	before the breakpoint is written, or under @umm->lock; never cleared
  * @arch: the instruction and how to execute it; immutable
  * @rcu: delays the free for lookups in @umm->table
  */
@@ -83,36 +112,153 @@ struct probepoint {
 	unsigned long vaddr;
 	struct xol_area *area;
 	unsigned long xol_vaddr;
-	struct list_head probes;
+	struct list_head sites;
 	bool gone;
+	bool debugger;
 	bool mutable;
 	struct arch_uprobe arch;
 	struct rcu_head rcu;
 };
 
 /**
- * struct probe - the engine's side of a registered struct uprobe
- *
- * @node: in @point->probes
- * @all: in the list of all probes, under probes_mutex
- * @u: the caller's object, which is valid until unregister_uprobe() returns
- * @umm: the address space, with a reference on it
- * @tgid: the process whose threads are served; a reference
- * @point: where; immutable while registered
- * @disabled: no handler runs; written under probes_mutex
- * @hits: how often the handler ran, a counter for each CPU so that threads
- *	which hit at the same time share no cache line
+ * struct probe_site - a probe in one process
+ * @node: in @point->sites
+ * @link: in @probe->sites, under probes_mutex, or with who removes it
+ * @probe: whose; immutable
+ * @umm: the address space, with a reference on it; immutable once registered
+ * @tgid: the process whose threads are served; a reference; immutable
+ * @point: where; immutable once registered
  */
-struct probe {
+struct probe_site {
 	struct list_head node;
-	struct list_head all;
-	struct uprobe *u;
+	struct list_head link;
+	struct probe *probe;
 	struct uprobes_mm *umm;
 	struct pid *tgid;
 	struct probepoint *point;
-	bool disabled;
-	unsigned long __percpu *hits;
 };
+
+/**
+ * struct uprobe_op - a call of the API that a handler made
+ * @node: in uprobe_task.ops, then with the thread that carries it out; under
+ *	probes_mutex
+ * @run: in the list of those that are being carried out; under probes_mutex
+ * @what: the call
+ * @batch: what was registered by one call has the same number, not 0
+ * @probe: the probe, with a reference. NULL for init_uretprobes()
+ * @u: its object, to tell the callback. May not be valid behind that
+ * @callback: @u->registration_callback
+ * @result: what the callback is told
+ * @runner: who carries it out
+ */
+struct uprobe_op {
+	struct list_head node;
+	struct list_head run;
+	enum {
+		UPROBE_OP_UNREGISTER,
+		UPROBE_OP_REGISTER,
+		UPROBE_OP_INIT,
+	} what;
+	unsigned int batch;
+	struct probe *probe;
+	struct uprobe *u;
+	uprobe_callback_t callback;
+	int result;
+	struct task_struct *runner;
+};
+
+/**
+ * struct probe - the engine's side of a struct uprobe that is in use
+ *
+ * Made for a registration, be it at once or deferred. Those members for which
+ * nothing else is said are protected by probes_mutex.
+ *
+ * @refs: one for @u->probe, one for each of @ops that is queued or carried out
+ * @all: in the list of all probes
+ * @link: with who removes it
+ * @u: the caller's object. It is valid until unregister_uprobe() returns, or,
+ *	if that was deferred, until the callback is called. Immutable
+ * @type: what @u is; immutable
+ * @sites: where it is set: one for each process that it serves
+ * @site: the first of them
+ * @registered: set; there is a site
+ * @busy: somebody is registering or removing it: nobody else may
+ * @forks: how many are making a site of it for a child: it is not removed
+ * @dead: being removed. Written before the grace period of the removal starts,
+ *	read under SRCU: no handler is called
+ * @disabled: no handler runs
+ * @inherit: forks make a site of it for the child. Cleared by who waits to
+ *	remove it, so that forks come to an end
+ * @maxactive: uretprobe.maxactive; immutable
+ * @data_size: uretprobe.data_size; immutable
+ * @active: instances, counted only if there is a limit; atomic
+ * @hits: how often the handler ran, a counter for each CPU so that threads
+ *	which hit at the same time share no cache line
+ * @ops: its deferred registration and removal, by what they do: a part of it,
+ *	so that a removal can always be deferred
+ */
+struct probe {
+	refcount_t refs;
+	struct list_head all;
+	struct list_head link;
+	struct uprobe *u;
+	enum uprobe_type type;
+	struct list_head sites;
+	struct probe_site site;
+	bool registered;
+	bool busy;
+	unsigned int forks;
+	bool dead;
+	bool disabled;
+	bool inherit;
+	int maxactive;
+	size_t data_size;
+	atomic_t active;
+	unsigned long __percpu *hits;
+	struct uprobe_op ops[2];
+};
+
+static inline struct uprobes_mm *umm_of(struct mm_struct *mm)
+{
+	return READ_ONCE(mm->uprobes_state.xol_area);
+}
+
+/*
+ * Where @size bytes at @addr meet @item_size bytes at @item: from @at of those
+ * and from @from of these. Returns how many bytes they share.
+ */
+static inline int uprobe_overlap(unsigned long addr, int size,
+				 unsigned long item, int item_size, int *at,
+				 int *from)
+{
+	unsigned long start = max(addr, item);
+	unsigned long end = min(addr + size, item + item_size);
+
+	if (start >= end)
+		return 0;
+	*at = start - addr;
+	*from = start - item;
+	return end - start;
+}
+
+/* uprobes.c: probepoints, hits, the life of a process */
+extern bool uprobes_enabled;
+struct uprobes_mm *uprobe_make_umm(struct mm_struct *mm);
+void uprobe_put_umm(struct uprobes_mm *umm);
+struct probepoint *uprobe_make_point(struct uprobes_mm *umm,
+				     unsigned long vaddr,
+				     struct list_head *points);
+void uprobe_put_points(struct list_head *points);
+int uprobe_arm_site(struct probe_site *site, struct mm_struct *mm);
+void uprobe_disarm_site(struct probe_site *site, struct list_head *points);
+struct uprobe_task *uprobe_make_task(struct task_struct *t,
+				     struct uprobes_mm *umm);
+
+/* uprobes_register.c: registration and removal, at once and deferred */
+void uprobe_forget_site(struct probe_site *site);
+void uprobe_run_ops(struct uprobe_task *utask);
+void uprobe_count_missed(struct probe *probe);
+void uprobe_inherit(struct task_struct *child);
 
 /* uprobes_text.c: the text of another address space */
 int uprobe_text_check(struct mm_struct *mm, unsigned long vaddr);
@@ -121,6 +267,8 @@ int uprobe_text_read(struct mm_struct *mm, unsigned long vaddr, u8 *buf,
 		     size_t len);
 int uprobe_text_swap(struct mm_struct *mm, unsigned long vaddr,
 		     uprobe_opcode_t old, uprobe_opcode_t new);
+bool uprobe_word_swap(struct mm_struct *mm, unsigned long vaddr,
+		      unsigned long old, unsigned long new);
 void uprobe_text_share(struct mm_struct *mm, unsigned long vaddr);
 
 /* uprobes_xol.c: copies of instructions in the probed process */
@@ -128,6 +276,40 @@ int uprobe_xol_get(struct probepoint *point);
 void uprobe_xol_put(struct probepoint *point);
 bool uprobe_xol_is_dead(struct probepoint *point);
 bool uprobe_xol_contains(struct uprobes_mm *umm, unsigned long vaddr);
+int uprobe_xol_add_trampoline(struct uprobes_mm *umm, unsigned long *vaddr);
+bool uprobe_xol_add_unwind(struct uprobes_mm *umm, unsigned long slot,
+			   unsigned long addr, unsigned int *nr);
+void uprobe_xol_del_unwind(struct uprobes_mm *umm, unsigned int nr);
 void uprobe_xol_free(struct uprobes_mm *umm);
+
+/* A word on a stack, and the return address that belongs there */
+struct uretprobe_slot {
+	unsigned long slot;
+	unsigned long addr;
+};
+
+/* uretprobes.c: calls in progress */
+int uretprobe_need_trampoline(struct uprobes_mm *umm);
+int uretprobe_init(struct mm_struct *mm, unsigned long vaddr);
+void uretprobe_enter(struct probe *probe, struct pt_regs *regs);
+void uretprobe_hijack(struct pt_regs *regs);
+bool uretprobe_return(struct pt_regs *regs);
+bool uretprobe_is_trampoline(struct uprobes_mm *umm, unsigned long vaddr);
+bool uretprobe_find_return(struct uprobes_mm *umm, struct pt_regs *regs,
+			   unsigned long *addr);
+void uretprobe_peek(struct uprobes_mm *umm, unsigned long addr,
+		    const void *mem, void *buf, int len);
+void uretprobe_poke(struct uprobes_mm *umm, unsigned long addr,
+		    const void *mem, void *buf, int len);
+void uretprobes_init(void);
+void uretprobe_purge(struct uprobes_mm *umm);
+void uretprobe_end_thread(struct uprobe_task *utask);
+void uretprobe_copy(struct task_struct *child);
+struct uretprobe_slot *uretprobe_collect(struct uprobes_mm *umm,
+					 unsigned int *nr);
+bool uretprobe_clean(struct uprobes_mm *umm, struct mm_struct *mm,
+		     struct uretprobe_slot *slots, unsigned int nr);
+bool uretprobe_give_up(struct uprobes_mm *umm, struct mm_struct *mm);
+void uretprobe_free_calls(struct uprobes_mm *umm);
 
 #endif /* _KERNEL_UPROBES_H */

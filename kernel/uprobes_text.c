@@ -162,6 +162,47 @@ int uprobe_text_swap(struct mm_struct *mm, unsigned long vaddr,
 	return done ? 0 : -ESTALE;
 }
 
+/**
+ * uprobe_word_swap() - replace an aligned word of data by another
+ * @mm: the address space
+ * @vaddr: the address
+ * @old: what has to be there
+ * @new: what will be there
+ *
+ * What other processes share is left alone.
+ *
+ * Context: mmap_lock of @mm held. Sleeps.
+ *
+ * Return: false when @old may be there and cannot be replaced.
+ */
+bool uprobe_word_swap(struct mm_struct *mm, unsigned long vaddr,
+		      unsigned long old, unsigned long new)
+{
+	struct vm_area_struct *vma = vma_lookup(mm, vaddr);
+	unsigned long is;
+	struct page *page;
+	void *kaddr;
+
+	mmap_assert_locked(mm);
+
+	if (!vma || vma->vm_flags & VM_SHARED ||
+	    uprobe_text_read(mm, vaddr, (u8 *)&is, sizeof(is)) != sizeof(is) ||
+	    is != old)
+		return true;
+	if (WARN_ON_ONCE(!IS_ALIGNED(vaddr, sizeof(is))))
+		return false;
+	page = get_user_page_vma_remote(mm, vaddr, FOLL_FORCE | FOLL_WRITE,
+					&vma);
+	if (IS_ERR(page))
+		return false;
+	kaddr = kmap_local_page(page);
+	cmpxchg((unsigned long *)(kaddr + offset_in_page(vaddr)), old, new);
+	kunmap_local(kaddr);
+	set_page_dirty_lock(page);
+	put_page(page);
+	return true;
+}
+
 /* Is this page that was private for our sake like the file's again? */
 static bool like_file(struct page *page, struct vm_area_struct *vma,
 		      unsigned long vaddr)

@@ -84,14 +84,25 @@ static vm_fault_t area_fault(const struct vm_special_mapping *sm,
 	return 0;
 }
 
-/* A program may unmap what it did not map. Its probes are abandoned then. */
+/*
+ * A program may unmap what it did not map. Its probes are abandoned then, and
+ * calls in progress return by themselves.
+ */
 static void area_close(const struct vm_special_mapping *sm,
 		       struct vm_area_struct *vma)
 {
 	struct xol_area *area = vma_area(vma);
+	struct uprobes_mm *umm;
 
-	if (area)
-		WRITE_ONCE(area->dead, true);
+	if (!area)
+		return;
+	WRITE_ONCE(area->dead, true);
+	umm = umm_of(vma->vm_mm);
+	if (umm->trampoline - area->vaddr >= AREA_PAGES * PAGE_SIZE)
+		return;
+	/* uprobe_zap() came before. Pairs with the barrier in begin_call(). */
+	smp_mb();
+	uretprobe_give_up(umm, vma->vm_mm);
 }
 
 static int area_mremap(const struct vm_special_mapping *sm,
@@ -190,6 +201,28 @@ static struct xol_area *find_free(struct uprobes_mm *umm, unsigned int *nr)
 	return add_area(umm);
 }
 
+/* Take a free slot. Returns its page. */
+static struct page *take_slot(struct uprobes_mm *umm, struct xol_area **area,
+			      unsigned long *vaddr)
+{
+	struct page *page;
+	unsigned int nr;
+
+	lockdep_assert_held(&umm->mutex);
+
+	*area = find_free(umm, &nr);
+	if (IS_ERR(*area))
+		return ERR_CAST(*area);
+	page = slot_page(*area, nr);
+	if (!page)
+		return ERR_PTR(-ENOMEM);
+
+	/* Acquire, pairs with uprobe_xol_put(). Only we set bits. */
+	WARN_ON_ONCE(test_and_set_bit_lock(nr, (*area)->used));
+	*vaddr = (*area)->vaddr + nr * UPROBE_XOL_SLOT_BYTES;
+	return page;
+}
+
 /**
  * uprobe_xol_get() - put a copy of a probepoint's instruction into the process
  * @point: the probepoint, analysed and not in use yet; its @area and @xol_vaddr
@@ -204,24 +237,216 @@ int uprobe_xol_get(struct probepoint *point)
 	struct arch_uprobe *aup = &point->arch;
 	struct xol_area *area;
 	struct page *page;
-	unsigned int nr;
 
-	lockdep_assert_held(&point->umm->mutex);
-
-	area = find_free(point->umm, &nr);
-	if (IS_ERR(area))
-		return PTR_ERR(area);
-
-	page = slot_page(area, nr);
-	if (!page)
-		return -ENOMEM;
-
-	/* Acquire, pairs with uprobe_xol_put(). Only we set bits. */
-	WARN_ON_ONCE(test_and_set_bit_lock(nr, area->used));
+	page = take_slot(point->umm, &area, &point->xol_vaddr);
+	if (IS_ERR(page))
+		return PTR_ERR(page);
 	point->area = area;
-	point->xol_vaddr = area->vaddr + nr * UPROBE_XOL_SLOT_BYTES;
 	arch_uprobe_copy_ixol(page, point->xol_vaddr, aup->ixol,
 			      sizeof(aup->ixol));
+	return 0;
+}
+
+/*
+ * The table for unwinders.
+ */
+
+#define UNWIND_PAGE_ENTRIES	(PAGE_SIZE / sizeof(struct uretprobe_unwind))
+
+/**
+ * struct unwind_table - return addresses that a program can look up
+ * @nr_pages: its size; immutable
+ * @pages: its memory, each page made when it is first used; set once
+ *
+ * Calls take entries and free them without a lock.
+ */
+struct unwind_table {
+	unsigned int nr_pages;
+	struct page *pages[] __counted_by(nr_pages);
+};
+
+static struct page *unwind_page(struct unwind_table *table, unsigned int nr)
+{
+	/* Pairs with the cmpxchg() below. */
+	struct page *page = smp_load_acquire(&table->pages[nr]), *old;
+
+	if (page)
+		return page;
+	page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!page)
+		return NULL;
+	old = cmpxchg(&table->pages[nr], NULL, page);
+	if (!old)
+		return page;
+	__free_page(page);
+	return old;
+}
+
+static vm_fault_t unwind_fault(const struct vm_special_mapping *sm,
+			       struct vm_area_struct *vma, struct vm_fault *vmf)
+{
+	struct uprobes_mm *umm = umm_of(vma->vm_mm);
+	/* Pairs with the release in add_unwind_table(). */
+	struct unwind_table *table = umm ? smp_load_acquire(&umm->unwind) : NULL;
+
+	if (!table || vmf->pgoff >= table->nr_pages)
+		return VM_FAULT_SIGBUS;
+	vmf->page = unwind_page(table, vmf->pgoff);
+	if (!vmf->page)
+		return VM_FAULT_OOM;
+	get_page(vmf->page);
+	return 0;
+}
+
+static const struct vm_special_mapping unwind_mapping = {
+	.name = "[uprobes]",
+	.fault = unwind_fault,
+	.mremap = area_mremap,
+};
+
+static void free_unwind_table(struct unwind_table *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->nr_pages; i++)
+		if (table->pages[i])
+			__free_page(table->pages[i]);
+	kfree(table);
+}
+
+/* Returns the trampoline that it is for, or 0: it is dispensable. */
+static unsigned long add_unwind_table(struct uprobes_mm *umm)
+{
+	/* Debuggers may read it, and core dumps contain it. */
+	const vm_flags_t flags = VM_READ | VM_MAYREAD | VM_DONTCOPY;
+	struct mm_struct *mm = umm->mm;
+	unsigned long vaddr, trampoline, len;
+	struct unwind_table *table;
+	struct vm_area_struct *vma;
+	unsigned int size;
+
+	/* The one that was before was unmapped. */
+	if (umm->unwind)
+		return 0;
+	mmap_read_lock(mm);
+	trampoline = arch_uretprobe_trampoline(mm);
+	mmap_read_unlock(mm);
+	if (!trampoline)
+		return 0;
+
+	vaddr = arch_uretprobe_unwind_table(trampoline, &size);
+	len = PAGE_ALIGN(size);
+	table = kzalloc(struct_size(table, pages, len / PAGE_SIZE), GFP_KERNEL);
+	if (!table)
+		return 0;
+	table->nr_pages = len / PAGE_SIZE;
+
+	mmap_write_lock(mm);
+	if (vaddr + len > mm->task_size ||
+	    find_vma_intersection(mm, vaddr, vaddr + len) ||
+	    !may_expand_vm(mm, flags, table->nr_pages))
+		vma = ERR_PTR(-ENOSPC);
+	else
+		vma = _install_special_mapping(mm, vaddr, len, flags,
+					       &unwind_mapping);
+	mmap_write_unlock(mm);
+	if (IS_ERR(vma)) {
+		free_unwind_table(table);
+		return 0;
+	}
+	/* Pairs with the acquires in unwind_fault() and unwind_entry(). */
+	smp_store_release(&umm->unwind, table);
+	return trampoline;
+}
+
+static struct uretprobe_unwind *unwind_entry(struct uprobes_mm *umm,
+					     unsigned int nr)
+{
+	/* Pairs with the release in add_unwind_table(). */
+	struct unwind_table *table = smp_load_acquire(&umm->unwind);
+	struct page *page = unwind_page(table, nr / UNWIND_PAGE_ENTRIES);
+	struct uretprobe_unwind *entries;
+
+	if (!page)
+		return NULL;
+	entries = page_address(page);
+	return entries + nr % UNWIND_PAGE_ENTRIES;
+}
+
+/**
+ * uprobe_xol_add_unwind() - let the program look up a return address
+ * @umm: its address space
+ * @slot: the address of the word on the stack that will not hold it any more.
+ *	There is no entry for it yet
+ * @addr: the return address
+ * @nr: set to the number of the entry, from 1, or to 0 if there is no table
+ *
+ * Context: process context, sleeps.
+ *
+ * Return: false when the table is full.
+ */
+bool uprobe_xol_add_unwind(struct uprobes_mm *umm, unsigned long slot,
+			   unsigned long addr, unsigned int *nr)
+{
+	unsigned int try;
+	int n;
+
+	*nr = 0;
+	if (!READ_ONCE(umm->unwind))
+		return true;
+	for (try = 0; (n = arch_uretprobe_unwind_entry(slot, try)) >= 0; try++) {
+		struct uretprobe_unwind *entry = unwind_entry(umm, n);
+
+		if (!entry)
+			return false;
+		if (READ_ONCE(entry->slot) || cmpxchg(&entry->slot, 0, slot))
+			continue;
+		/* Only the thread itself looks for its own. */
+		WRITE_ONCE(entry->addr, addr);
+		*nr = n + 1;
+		return true;
+	}
+	return false;
+}
+
+/**
+ * uprobe_xol_del_unwind() - the return address is not needed any more
+ * @umm: the address space
+ * @nr: what uprobe_xol_add_unwind() returned
+ *
+ * Context: any.
+ */
+void uprobe_xol_del_unwind(struct uprobes_mm *umm, unsigned int nr)
+{
+	if (nr)
+		WRITE_ONCE(unwind_entry(umm, nr - 1)->slot, 0);
+}
+
+/**
+ * uprobe_xol_add_trampoline() - put a trampoline into the process
+ * @umm: its address space; there is no trampoline that is of use
+ * @vaddr: set to its address
+ *
+ * It is where the program can unwind from, if there is such a place. Else it is
+ * a breakpoint in a slot, which is never given back.
+ *
+ * Context: @umm->mutex held, mmap_lock not held. Sleeps.
+ *
+ * Return: 0, -ENOMEM, or -ENOSPC when the process has no room for an area.
+ */
+int uprobe_xol_add_trampoline(struct uprobes_mm *umm, unsigned long *vaddr)
+{
+	uprobe_opcode_t opcode = UPROBE_SWBP_INSN;
+	struct xol_area *area;
+	struct page *page;
+
+	*vaddr = add_unwind_table(umm);
+	if (*vaddr)
+		return 0;
+	page = take_slot(umm, &area, vaddr);
+	if (IS_ERR(page))
+		return PTR_ERR(page);
+	arch_uprobe_copy_ixol(page, *vaddr, &opcode, sizeof(opcode));
 	return 0;
 }
 
@@ -289,6 +514,8 @@ void uprobe_xol_free(struct uprobes_mm *umm)
 	struct xol_area *area, *next;
 	int i;
 
+	if (umm->unwind)
+		free_unwind_table(umm->unwind);
 	list_for_each_entry_safe(area, next, &umm->areas, node) {
 		for (i = 0; i < AREA_PAGES; i++)
 			if (area->pages[i])

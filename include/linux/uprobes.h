@@ -14,9 +14,13 @@
 
 #include <linux/bits.h>
 #include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/spinlock_types.h>
 #include <linux/types.h>
 
 struct mm_struct;
+struct probe;
+struct probepoint;
 struct notifier_block;
 struct page;
 struct pt_regs;
@@ -39,8 +43,14 @@ enum uprobe_type {
 
 /* Registered, but no handler runs until enable_uprobe(). */
 #define UPROBE_FLAG_DISABLED	BIT(0)
-/* Children that the process forks are probed as well. */
+/* Children that the process forks are served as well, and theirs. */
 #define UPROBE_FLAG_INHERIT	BIT(1)
+
+/* Entries of return-probed functions that can be in progress in one thread. */
+#define UPROBE_MAX_RETURNS	256
+
+/* Limit of uretprobe.data_size, bytes. */
+#define UPROBE_MAX_DATA		4096
 
 typedef void (*uprobe_handler_t)(struct uprobe *u, struct pt_regs *regs);
 typedef void (*uprobe_callback_t)(struct uprobe *u, int reg,
@@ -69,8 +79,8 @@ typedef int (*uretprobe_entry_t)(struct uretprobe_instance *ri,
  *	Setting it anew makes the thread go on there instead.
  * @registration_callback: optional, reports the end of a call of this API
  *	that was made from a handler, and so had to be deferred.
- * @flags: UPROBE_FLAG_DISABLED, or 0. Later changed only by enable_uprobe()
- *	and disable_uprobe().
+ * @flags: UPROBE_FLAG_DISABLED, UPROBE_FLAG_INHERIT, both, or 0. Later changed
+ *	only by enable_uprobe() and disable_uprobe().
  * @nmissed: hits for which @handler could not be run. Set by the engine.
  */
 struct uprobe {
@@ -90,11 +100,21 @@ struct uprobe {
  * Owned by the caller under the rules of struct uprobe.
  *
  * @u: @u.pid, @u.vaddr (the function's first instruction), @u.flags and
- *	@u.registration_callback are the caller's, @u.nmissed is the engine's.
- * @handler: called when a call of the function returns.
- * @entry_handler: optional, called at entry. Not 0 skips this call's return.
- * @data_size: bytes of private data in each instance, at most 4096.
- * @maxactive: calls that may be in progress at a time, <= 0 for no limit.
+ *	@u.registration_callback are the caller's; @u.handler is not used.
+ *	@u.nmissed is the engine's: calls whose return was not reported and will
+ *	not be, be it that the call was left by longjmp(), that its thread ended,
+ *	or that there was no memory or no room for an instance. Not counted is
+ *	one that returns while the probe is disabled.
+ * @handler: called when a call of the function has returned, with the registers
+ *	as its caller will find them; instruction_pointer() is the return
+ *	address. What struct uprobe says of handlers holds for this one too. Of
+ *	several return probes on one call the last to be entered is first.
+ * @entry_handler: optional, called at entry with the registers of that moment.
+ *	Other than 0 lets this call go unobserved. Neither that nor an entry at
+ *	which the probe is disabled counts as missed.
+ * @data_size: bytes of @data in each instance, at most UPROBE_MAX_DATA.
+ * @maxactive: calls that may be in progress at a time in all threads, <= 0 for
+ *	no limit but UPROBE_MAX_RETURNS for each thread.
  */
 struct uretprobe {
 	struct uprobe u;
@@ -106,17 +126,27 @@ struct uretprobe {
 
 /**
  * struct uretprobe_instance - one call of a return-probed function
- * @rp: the probe, or NULL once it was unregistered
+ *
+ * Made before the entry handler and freed behind the handler, for which it is
+ * valid. Only the thread that makes the call uses it, so @data needs no lock.
+ *
+ * @rp: the probe
  * @ret_addr: the real return address
  * @sp: the stack pointer at entry
- * @data: @rp->data_size bytes for the handlers
+ * @data: @rp->data_size bytes for the handlers, zero at entry
  */
 struct uretprobe_instance {
 	struct uretprobe *rp;
 	unsigned long ret_addr;
 	unsigned long sp;
-	char data[];
+	/* private: older one of the same call; the engine's side of @rp */
+	struct uretprobe_instance *next;
+	struct probe *probe;
+	/* public: */
+	char data[] __aligned(sizeof(u64));
 };
+
+struct return_instance;
 
 #ifdef CONFIG_UPROBES
 
@@ -134,6 +164,8 @@ int register_uretprobes(struct uretprobe **rps, int n);
 void unregister_uretprobes(struct uretprobe **rps, int n);
 int enable_uretprobe(struct uretprobe *rp);
 int disable_uretprobe(struct uretprobe *rp);
+unsigned long uprobe_real_addr(unsigned long addr,
+			       struct return_instance **cursor);
 
 #include <asm/uprobes.h>
 
@@ -150,29 +182,89 @@ struct uprobes_state {
 	struct uprobes_mm *xol_area;
 };
 
+/**
+ * struct return_instance - a call in progress whose return address we changed
+ *
+ * In the list of the thread that made the call, and in the table of the address
+ * space by the slot, which is what belongs to it alone: the word on the stack
+ * that holds the address of the trampoline. There, any thread may find it, and
+ * remove it; off the list, and free it, only the thread itself. Call chains of
+ * perf walk the list from any context of the thread: it is added to and removed
+ * from by one store each.
+ *
+ * If the thread ends, or cannot tell whether the stack is still in use, the
+ * call stays in the table as an orphan, without a thread.
+ *
+ * @next: the call before it, NULL for the oldest
+ * @orig_ret_vaddr: the real return address; immutable
+ * @stack: the stack pointer at entry; immutable
+ * @instances: of the probes that observe this call, the newest first. Under the
+ *	lock of @utask
+ * @entries: of functions that will return by it; more than one if they jump to
+ *	each other. Under the lock of @utask
+ * @unwind: which entry of the table for unwinders it has, from 1, or 0
+ * @utask: whose list it is in, NULL for an orphan. Under the bucket's lock
+ * @hash: in the bucket of @stack, under its lock. Unhashed: the slot belongs to
+ *	another call, or none
+ * @orphan: in the list of orphans, under the lock of the address space
+ */
 struct return_instance {
 	struct return_instance *next;
 	unsigned long orig_ret_vaddr;
+	unsigned long stack;
+	struct uretprobe_instance *instances;
+	unsigned int entries;
+	unsigned int unwind;
+	struct uprobe_task *utask;
+	struct hlist_node hash;
+	struct list_head orphan;
+};
+
+/**
+ * struct uretprobe_unwind - tells the program a return address that we changed
+ * @slot: the address of the word on the stack, 0 when the entry is free
+ * @addr: the real return address
+ */
+struct uretprobe_unwind {
+	unsigned long slot;
+	unsigned long addr;
 };
 
 /**
  * struct uprobe_task - the engine's part of a thread, made at its first hit
  *
- * Only the thread itself reads or writes it, so no member needs a lock.
+ * Where nothing else is said only the thread itself reads or writes a member,
+ * and needs no lock for that.
  *
  * @autask: the architecture's state of a step
  * @vaddr: the probe's address, while @active
  * @xol_vaddr: the copy's address, while @active
- * @auprobe: the probed instruction while handlers run, else NULL. Call chains
- *	of perf look at its bytes
+ * @auprobe: the probed instruction while entry handlers run, else NULL. Call
+ *	chains of perf look at its bytes
  * @active: the probepoint whose copy the thread executes, else NULL. Holds a
  *	reference on it: its slot is not given to another one meanwhile.
- * @srcu_idx: what srcu_read_lock() returned, during a hit
+ * @srcu_idx: what srcu_read_lock() returned
+ * @reading: inside that section
+ * @handling: handlers run, or what they deferred: calls of the API are queued
  * @denied: a signal came while @active
  * @paused: the thread left the copy before it executed it; @active stays
  * @dup: during a fork, the breakpoints that the child must not keep
  * @unclean_child: during a fork, the child kept one, and has to die
- * @return_instances: always NULL until there are return probes
+ * @ops: calls of the API to carry out behind the handlers. Only the thread adds
+ *	to it, anybody removes, both with probes_mutex held
+ * @failed_init: error of a deferred init_uretprobes(), not yet reported
+ * @failed_pid: the process that it was for
+ * @instances: at entry, those of this call so far; at a return, those whose
+ *	handlers have not run yet
+ * @running: at a return, the one whose handler runs
+ * @lock: protects the list of calls in progress, to which only the thread adds
+ *	and from which only it removes, and their instances
+ * @return_instances: the calls in progress, the newest first
+ * @depth: the entries that they stand for
+ * @tgid: the thread's process, to compare with. No reference
+ * @umm: the thread's address space
+ * @node: in @umm->tasks
+ * @rcu: delays the free for who looks at another thread
  */
 struct uprobe_task {
 	struct arch_uprobe_task autask;
@@ -181,11 +273,24 @@ struct uprobe_task {
 	struct arch_uprobe *auprobe;
 	struct probepoint *active;
 	int srcu_idx;
+	bool reading;
+	bool handling;
 	bool denied;
 	bool paused;
-	struct uprobe_dup *dup;
 	bool unclean_child;
+	struct uprobe_dup *dup;
+	struct list_head ops;
+	int failed_init;
+	pid_t failed_pid;
+	struct uretprobe_instance *instances;
+	struct uretprobe_instance *running;
+	spinlock_t lock; /* calls in progress */
 	struct return_instance *return_instances;
+	unsigned int depth;
+	struct pid *tgid;
+	struct uprobes_mm *umm;
+	struct list_head node;
+	struct rcu_head rcu;
 };
 
 #define UPROBE_NO_TRAMPOLINE_VADDR	(~0UL)
@@ -219,6 +324,11 @@ bool uprobe_deny_signal(void);
 void uprobe_pause_step(struct pt_regs *regs);
 unsigned long uprobe_get_trap_addr(struct pt_regs *regs);
 unsigned long uprobe_get_trampoline_vaddr(void);
+unsigned long uprobe_task_ip(struct task_struct *t, struct pt_regs *regs);
+void uprobe_peek(struct mm_struct *mm, unsigned long addr, const void *mem,
+		 void *buf, int len);
+void uprobe_poke(struct mm_struct *mm, unsigned long addr, const void *mem,
+		 void *buf, int len);
 
 /*
  * What an architecture must implement. All run in process context, may sleep,
@@ -294,6 +404,18 @@ int arch_uprobe_post_xol(struct arch_uprobe *aup, struct pt_regs *regs);
 void arch_uprobe_abort_xol(struct arch_uprobe *aup, struct pt_regs *regs);
 
 /**
+ * arch_uretprobe_hijack_return_addr() - let the current function return to us
+ * @trampoline_vaddr: where it has to return to
+ * @regs: the registers at its first instruction
+ *
+ * Return: the address that it would have returned to, -1 if that cannot be
+ * changed.
+ */
+unsigned long
+arch_uretprobe_hijack_return_addr(unsigned long trampoline_vaddr,
+				  struct pt_regs *regs);
+
+/**
  * arch_uprobe_xol_was_trapped() - did the copy raise a fault?
  * @t: current
  *
@@ -319,6 +441,16 @@ int arch_uprobe_exception_notify(struct notifier_block *self,
 /*
  * What an architecture may implement. The core has __weak defaults.
  */
+
+/**
+ * arch_uprobe_supports_mm() - can programs like this one be probed?
+ * @mm: the address space
+ *
+ * Default: true.
+ *
+ * Return: false when all registrations in it are refused with -EOPNOTSUPP.
+ */
+bool arch_uprobe_supports_mm(struct mm_struct *mm);
 
 /**
  * uprobe_get_swbp_addr() - address of the breakpoint that raised a trap
@@ -370,6 +502,94 @@ void arch_uprobe_send_trap(struct pt_regs *regs);
  * Return: true when the thread has to execute it itself, in its place.
  */
 bool arch_uprobe_ignore(struct arch_uprobe *aup, struct pt_regs *regs);
+
+/**
+ * arch_uretprobe_return_addr() - where will the current function return to?
+ * @regs: the registers at its first instruction
+ *
+ * Default: what arch_uretprobe_hijack_return_addr() returns, which is undone.
+ *
+ * Return: the address, -1 if it cannot be read.
+ */
+unsigned long arch_uretprobe_return_addr(struct pt_regs *regs);
+
+/**
+ * arch_uretprobe_stack() - what was the stack pointer at the entry?
+ * @regs: the registers at the trampoline
+ *
+ * Default: what it is now. To be overridden where a return pops its address.
+ * Any context; need not concern current.
+ *
+ * Return: the stack pointer at the entry of a function that has returned and
+ * popped nothing but its address.
+ */
+unsigned long arch_uretprobe_stack(struct pt_regs *regs);
+
+/**
+ * arch_uretprobe_pops() - what can a return pop besides its address?
+ *
+ * Default: 0. Any context.
+ *
+ * Return: the highest number of bytes.
+ */
+unsigned long arch_uretprobe_pops(void);
+
+/**
+ * arch_uretprobe_trampoline() - a breakpoint that the program can unwind from
+ * @mm: the address space, mmap_lock held
+ *
+ * Default: 0. To be overridden where the architecture has such a place, with
+ * arch_uretprobe_unwind_entry() for it.
+ *
+ * Return: its address, or 0: then a place in the engine's area is taken.
+ */
+unsigned long arch_uretprobe_trampoline(struct mm_struct *mm);
+
+/**
+ * arch_uretprobe_unwind_table() - where the program looks return addresses up
+ * @trampoline: what arch_uretprobe_trampoline() returned
+ * @size: set to the size of the table, in bytes
+ *
+ * Return: the address of the first entry.
+ */
+unsigned long arch_uretprobe_unwind_table(unsigned long trampoline,
+					  unsigned int *size);
+
+/**
+ * arch_uretprobe_unwind_entry() - which entry may hold a return address?
+ * @slot: the address of the word on the stack, arch_uretprobe_slot()
+ * @try: 0 and on
+ *
+ * Any context.
+ *
+ * Return: the number of a struct uretprobe_unwind, or -1 behind the last try.
+ */
+int arch_uretprobe_unwind_entry(unsigned long slot, unsigned int try);
+
+/**
+ * arch_uretprobe_give_back() - let a call return without us
+ * @ri: the call
+ * @trampoline: what its slot holds, if it is still a slot
+ *
+ * Default: -EFAULT. To be overridden where arch_uretprobe_slot() is. In one
+ * store, since another thread may use that stack. No page is faulted in.
+ *
+ * Return: 0 when its return address was written back, 1 when something else is
+ * there, -EFAULT when that cannot be known.
+ */
+int arch_uretprobe_give_back(struct return_instance *ri,
+			     unsigned long trampoline);
+
+/**
+ * arch_uretprobe_slot() - the word in memory with the address of the trampoline
+ * @ri: a call in progress
+ *
+ * Default: 0. To be overridden where a call puts its return address on the
+ * stack. Any context.
+ *
+ * Return: its address, or 0 where it is in a register.
+ */
+unsigned long arch_uretprobe_slot(struct return_instance *ri);
 
 /**
  * arch_uprobe_copy_ixol() - write a copy
@@ -450,6 +670,12 @@ static inline int disable_uretprobe(struct uretprobe *rp)
 	return -ENOSYS;
 }
 
+static inline unsigned long uprobe_real_addr(unsigned long addr,
+					     struct return_instance **cursor)
+{
+	return addr;
+}
+
 static inline void uprobes_init(void)
 {
 }
@@ -514,8 +740,19 @@ static inline void uprobe_pause_step(struct pt_regs *regs)
 {
 }
 
-/* A macro: instruction_pointer() is not known yet where this is included. */
+static inline void uprobe_peek(struct mm_struct *mm, unsigned long addr,
+			       const void *mem, void *buf, int len)
+{
+}
+
+static inline void uprobe_poke(struct mm_struct *mm, unsigned long addr,
+			       const void *mem, void *buf, int len)
+{
+}
+
+/* Macros: instruction_pointer() is not known yet where this is included. */
 #define uprobe_get_trap_addr(regs)	instruction_pointer(regs)
+#define uprobe_task_ip(t, regs)		((void)(t), instruction_pointer(regs))
 
 #endif /* !CONFIG_UPROBES */
 #endif /* _LINUX_UPROBES_H */

@@ -14,6 +14,7 @@
 #include <linux/kdebug.h>
 #include <linux/ptrace.h>
 #include <linux/sched/signal.h>
+#include <linux/uaccess.h>
 #include <linux/uprobes.h>
 
 #include <asm/debugreg.h>
@@ -21,20 +22,23 @@
 #include <asm/shstk.h>
 #include <asm/trapnr.h>
 #include <asm/vdso.h>
+#include <asm/vuretprobe.h>
 
 #include "uprobes_insn.h"
 
 /* No exception has this number: while it stands, the copy raised none. */
 #define TRAP_NR_NONE	UINT_MAX
 
+bool arch_uprobe_supports_mm(struct mm_struct *mm)
+{
+	return is_64bit_mm(mm);
+}
+
 int arch_uprobe_analyze_insn(struct arch_uprobe *aup, struct mm_struct *mm,
 			     unsigned long vaddr)
 {
 	const char *why;
 	int ret;
-
-	if (!is_64bit_mm(mm))
-		return -EOPNOTSUPP;
 
 	ret = uprobe_insn_analyze(&aup->how, aup->insn, sizeof(aup->insn),
 				  vaddr, &why);
@@ -262,6 +266,95 @@ void arch_uprobe_abort_xol(struct arch_uprobe *aup, struct pt_regs *regs)
 bool arch_uprobe_xol_was_trapped(struct task_struct *t)
 {
 	return t->thread.trap_nr != TRAP_NR_NONE;
+}
+
+static unsigned long __user *return_slot(unsigned long sp)
+{
+	return (unsigned long __user *)sp;
+}
+
+unsigned long arch_uretprobe_return_addr(struct pt_regs *regs)
+{
+	unsigned long addr;
+
+	return get_user(addr, return_slot(regs->sp)) ? -1 : addr;
+}
+
+unsigned long
+arch_uretprobe_hijack_return_addr(unsigned long trampoline_vaddr,
+				  struct pt_regs *regs)
+{
+	unsigned long __user *slot = return_slot(regs->sp);
+	unsigned long addr;
+
+	/*
+	 * A word that is not aligned cannot be written back in one store. Nor
+	 * can a shadow stack be written back at all.
+	 */
+	if (!IS_ALIGNED(regs->sp, sizeof(addr)) || shstk_is_enabled() ||
+	    get_user(addr, slot) || put_user(trampoline_vaddr, slot))
+		return -1;
+	return addr;
+}
+
+int arch_uretprobe_give_back(struct return_instance *ri,
+			     unsigned long trampoline)
+{
+	unsigned long __user *slot = return_slot(ri->stack);
+	int ret;
+
+	if (!access_ok(slot, sizeof(*slot)))
+		return -EFAULT;
+	pagefault_disable();
+	ret = __try_cmpxchg_user(slot, &trampoline, ri->orig_ret_vaddr, fault);
+	pagefault_enable();
+	return ret;
+}
+
+unsigned long arch_uretprobe_stack(struct pt_regs *regs)
+{
+	return regs->sp - sizeof(long);
+}
+
+/* ret $n pops n bytes more. */
+unsigned long arch_uretprobe_pops(void)
+{
+	return U16_MAX;
+}
+
+static_assert(sizeof(struct uretprobe_unwind) == UPROBE_UNWIND_SIZE);
+
+unsigned long arch_uretprobe_trampoline(struct mm_struct *mm)
+{
+	unsigned long vdso = (unsigned long)mm->context.vdso;
+	struct vm_area_struct *vma = vma_lookup(mm, vdso);
+
+	/* The program may have put it, or something else, elsewhere. */
+	if (mm->context.vdso_image != &vdso_image_64 || !vma || vma->vm_file ||
+	    !vma->vm_ops || vma->vm_start != vdso ||
+	    !(vma->vm_flags & VM_EXEC))
+		return 0;
+	return vdso + vdso_image_64.sym___vdso_uretprobe_trampoline;
+}
+
+unsigned long arch_uretprobe_unwind_table(unsigned long trampoline,
+					  unsigned int *size)
+{
+	*size = ((1 << UPROBE_UNWIND_BITS) + UPROBE_UNWIND_TRIES - 1) *
+		UPROBE_UNWIND_SIZE;
+	return (trampoline & PAGE_MASK) + UPROBE_UNWIND_DISTANCE;
+}
+
+int arch_uretprobe_unwind_entry(unsigned long slot, unsigned int try)
+{
+	if (try == UPROBE_UNWIND_TRIES)
+		return -1;
+	return (slot * UPROBE_UNWIND_HASH >> (64 - UPROBE_UNWIND_BITS)) + try;
+}
+
+unsigned long arch_uretprobe_slot(struct return_instance *ri)
+{
+	return ri->stack;
 }
 
 int arch_uprobe_exception_notify(struct notifier_block *self,
