@@ -200,7 +200,7 @@ TEST_F(uprobes, thread_id)
 }
 
 /* A14: two modules probe one process, each counts for itself. */
-TEST_F(uprobes, a14_two_modules)
+TEST_F(three_times, a14_two_modules)
 {
 	pid_t pid = start_prog(adding_prog);
 	int dev2 = upt_open(UPT_MODULE2);
@@ -223,7 +223,7 @@ TEST_F(uprobes, a14_two_modules)
 }
 
 /* A14: one module probes two processes at the same address. */
-TEST_F(uprobes, a14_two_processes)
+TEST_F(three_times, a14_two_processes)
 {
 	pid_t one = start_prog(adding_prog), two = start_prog(adding_prog);
 	int id1 = probe(self->dev, one, add), id2 = probe(self->dev, two, add);
@@ -271,7 +271,7 @@ static int probe_blocked(struct __test_metadata *_metadata, int dev, pid_t pid)
 }
 
 /* A14: the target stays stopped all the time. */
-TEST_F(uprobes, a14_stopped)
+TEST_F(three_times, a14_stopped)
 {
 	pid_t pid = start_prog(add_and_stop);
 	int id = probe_and_unprobe(_metadata, self->dev, pid);
@@ -311,7 +311,7 @@ static void reading_prog(void)
 }
 
 /* A14: a read that blocks goes on blocking, and ends with its byte. */
-TEST_F(uprobes, a14_blocked_in_read)
+TEST_F(three_times, a14_blocked_in_read)
 {
 	check_waiting(_metadata, self->dev, reading_prog);
 }
@@ -329,7 +329,7 @@ static void polling_prog(void)
 }
 
 /* A14: nor does epoll_wait, which is never restarted, see an EINTR. */
-TEST_F(uprobes, a14_blocked_in_epoll_wait)
+TEST_F(three_times, a14_blocked_in_epoll_wait)
 {
 	check_waiting(_metadata, self->dev, polling_prog);
 }
@@ -350,7 +350,7 @@ static void sleeping_prog(void)
 }
 
 /* A14: a nanosleep is not cut short, and is not woken. */
-TEST_F(uprobes, a14_blocked_in_nanosleep)
+TEST_F(three_times, a14_blocked_in_nanosleep)
 {
 	pid_t pid = start_prog(sleeping_prog);
 	int id;
@@ -382,7 +382,7 @@ static void running_prog(void)
 }
 
 /* A14: four threads run flat out; hits come and, at unregister, end. */
-TEST_F(uprobes, a14_running)
+TEST_F(three_times, a14_running)
 {
 	pid_t pid = start_prog(running_prog);
 	long seen;

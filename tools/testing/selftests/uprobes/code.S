@@ -55,6 +55,102 @@ func own_sp
 	lea	(%rsp), %rax
 	ret
 
+/* A call of which the return address is known. */
+func call_own_sp
+	call	own_sp
+	.globl after_own_sp, instead_of_own_sp
+after_own_sp:
+	ret
+instead_of_own_sp:
+	mov	$77, %eax
+	ret
+
+/* Removes 16 bytes from its caller's stack. */
+func pop_16
+	lea	(%rdi, %rsi), %rax
+	ret	$16
+
+/* Returns what pop_16() returns, plus what the stack pointer is off by. */
+func call_pop_16
+	push	%rbx
+	mov	%rsp, %rbx
+	push	$1
+	push	$2
+	call	pop_16
+	sub	%rsp, %rbx
+	add	%rbx, %rax
+	pop	%rbx
+	ret
+
+/* A tail call: both return to one address. */
+func tail_outer
+	lea	1(%rdi), %rdi
+	jmp	tail_inner
+func tail_inner
+	lea	(%rdi, %rdi), %rax
+	ret
+
+/* Returns by a jump. */
+func pop_jmp
+	lea	3(%rdi), %rax
+	pop	%rcx
+	jmp	*%rcx
+
+/* Returns 5, but to where its first argument says. */
+func ret_to
+	mov	%rdi, (%rsp)
+	mov	$5, %eax
+	ret
+
+/* Calls ret_to() so that it returns there, and not behind the call. */
+func call_ret_to
+	lea	1f(%rip), %rdi
+	call	ret_to
+	mov	$-1, %eax
+1:	ret
+
+/* Calls fn(arg) on another stack, at whose top is on_stack_end. */
+func call_on_stack
+	push	%rbx
+	mov	%rsp, %rbx
+	mov	%rdi, %rsp
+	mov	%rdx, %rdi
+	jmp	*%rsi
+	.globl on_stack_end
+on_stack_end:
+	mov	%rbx, %rsp
+	pop	%rbx
+	ret
+
+/* Three calls in each other, with frame pointers up to 0. */
+func walk_0
+	push	%rbp
+	xor	%ebp, %ebp
+	call	walk_1
+	.globl after_walk_1
+after_walk_1:
+	pop	%rbp
+	ret
+func walk_1
+	push	%rbp
+	mov	%rsp, %rbp
+	call	walk_2
+	.globl after_walk_2
+after_walk_2:
+	pop	%rbp
+	ret
+func walk_2
+	push	%rbp
+	mov	%rsp, %rbp
+	call	walk_3
+	.globl after_walk_3
+after_walk_3:
+	pop	%rbp
+	ret
+func walk_3
+	mov	$9, %eax
+	ret
+
 func end_thread
 	mov	$60, %eax	/* exit, of one thread */
 	xor	%edi, %edi

@@ -41,7 +41,7 @@ static void take_traces(pid_t pid, struct traces *t)
 	t->lines = list_lines(pid);
 }
 
-/* A probe there is refused with that errno, and the program is as before. */
+/* Either probe there is refused with that errno; the program is as before. */
 static void refused(struct __test_metadata *_metadata, int dev, int err,
 		    const void *addr)
 {
@@ -51,6 +51,7 @@ static void refused(struct __test_metadata *_metadata, int dev, int err,
 	take_traces(pid, &before);
 	ASSERT_NE('\0', before.maps[0]);
 	EXPECT_EQ(-err, probe(dev, pid, addr));
+	EXPECT_EQ(-err, probe_ret(dev, pid, addr));
 	take_traces(pid, &after);
 	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
 	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
@@ -68,6 +69,7 @@ TEST_F(uprobes, no_process)
 	EXPECT_EQ(-ESRCH, probe(self->dev, INT_MIN, add));
 	EXPECT_EQ(-ESRCH, probe(self->dev, INT_MAX, add));
 	EXPECT_EQ(-ESRCH, probe(self->dev, pid, add));
+	EXPECT_EQ(-ESRCH, probe_ret(self->dev, pid, add));
 }
 
 /* A process that has exited, but that nobody waited for. */
@@ -79,12 +81,16 @@ TEST_F(uprobes, zombie)
 		_exit(0);
 	ASSERT_TRUE(wait_state(pid, 'Z'));
 	EXPECT_EQ(-ESRCH, probe(self->dev, pid, add));
+	EXPECT_EQ(-ESRCH, probe_ret(self->dev, pid, add));
+	EXPECT_EQ(-ESRCH, init_returns(self->dev, pid, NULL));
 }
 
 /* A kernel thread: 2 is kthreadd. */
 TEST_F(uprobes, kernel_thread)
 {
 	EXPECT_EQ(-EINVAL, probe(self->dev, 2, add));
+	EXPECT_EQ(-EINVAL, probe_ret(self->dev, 2, add));
+	EXPECT_EQ(-EINVAL, init_returns(self->dev, 2, NULL));
 }
 
 /* Address 0, and one where nothing is mapped. */
@@ -139,6 +145,8 @@ TEST_F(uprobes, own_area)
 	ASSERT_TRUE(find_map(pid, "[uprobes]", &start, &end));
 	EXPECT_EQ(-EINVAL, probe(self->dev, pid, (void *)start));
 	EXPECT_EQ(-EINVAL, probe(self->dev, pid, (void *)(end - 1)));
+	EXPECT_EQ(-EINVAL, probe_ret(self->dev, pid, (void *)start));
+	EXPECT_EQ(-EINVAL, init_returns(self->dev, pid, (void *)start));
 	EXPECT_EQ(1, list_lines(pid));
 }
 
@@ -343,19 +351,6 @@ TEST_F(uprobes, failed_object)
 	EXPECT_EQ(-EEXIST, upt_op(self->dev, UPT_REGISTER_AGAIN, req.id));
 }
 
-/* Children that are probed too come with a later version. */
-TEST_F(uprobes, inherit)
-{
-	struct upt_probe req = {
-		.pid = start_prog(pause_prog),
-		.vaddr = (uintptr_t)add,
-		.flags = UPROBE_FLAG_INHERIT,
-	};
-
-	EXPECT_EQ(-EOPNOTSUPP, upt_register(self->dev, &req));
-	EXPECT_TRUE(is_add(req.pid, add));
-}
-
 struct call {
 	enum upt_call call;
 	int result;
@@ -398,19 +393,112 @@ TEST_F(uprobes, bad_objects)
 	check_calls(_metadata, self->dev, calls, ARRAY_SIZE(calls));
 }
 
-/* Return probes come with a later version, so no object is ever registered. */
-TEST_F(uprobes, return_probes)
+/* The same for return probes. */
+TEST_F(uprobes, bad_return_objects)
 {
 	static const struct call calls[] = {
-		{ UPT_CALL_RET_REGISTER, -EOPNOTSUPP },
-		{ UPT_CALL_RET_REGISTER_BATCH, -EOPNOTSUPP },
-		{ UPT_CALL_RET_INIT, -EOPNOTSUPP },
-		{ UPT_CALL_RET_UNREGISTER, 0 },
-		{ UPT_CALL_RET_ENABLE, -EINVAL },
-		{ UPT_CALL_RET_DISABLE, -EINVAL },
+		{ UPT_CALL_RET_REGISTER_NULL, -EINVAL },
+		{ UPT_CALL_RET_REGISTER_NO_HANDLER, -EINVAL },
+		{ UPT_CALL_RET_UNREGISTER_NULL, 0 },
+		{ UPT_CALL_RET_UNREGISTER_FRESH, 0 },
+		{ UPT_CALL_RET_BATCH_NULL, -EINVAL },
+		{ UPT_CALL_RET_BATCH_EMPTY, -EINVAL },
+		{ UPT_CALL_RET_BATCH_NEGATIVE, -EINVAL },
+		{ UPT_CALL_RET_BATCH_NULL_MEMBER, -EINVAL },
+		{ UPT_CALL_RET_BATCH_TWICE, -EBUSY },
+		{ UPT_CALL_RET_UNREGISTER_BATCH_EMPTY, 0 },
+		{ UPT_CALL_RET_ENABLE_NULL, -EINVAL },
+		{ UPT_CALL_RET_ENABLE_FRESH, -EINVAL },
+		{ UPT_CALL_RET_DISABLE_NULL, -EINVAL },
+		{ UPT_CALL_RET_DISABLE_FRESH, -EINVAL },
 	};
 
 	check_calls(_metadata, self->dev, calls, ARRAY_SIZE(calls));
+}
+
+/* Flags that do not exist. */
+TEST_F(uprobes, unknown_flags)
+{
+	struct upt_probe req = {
+		.pid = start_prog(pause_prog),
+		.vaddr = (uintptr_t)add,
+		.flags = 4,
+	};
+
+	EXPECT_EQ(-EINVAL, upt_register(self->dev, &req));
+	req.flags = 1U << 31;
+	req.type = UPT_URETPROBE;
+	EXPECT_EQ(-EINVAL, upt_register(self->dev, &req));
+	EXPECT_TRUE(is_add(req.pid, add));
+	EXPECT_EQ(0, list_lines(req.pid));
+}
+
+/* More data for each call than an instance can hold. */
+TEST_F(uprobes, data_too_big)
+{
+	static const __u64 sizes[] = { 4097, 1UL << 32, -1UL };
+	struct upt_probe req = {
+		.pid = start_prog(pause_prog),
+		.type = UPT_URETPROBE,
+		.vaddr = (uintptr_t)add,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		req.data_size = sizes[i];
+		EXPECT_EQ(-E2BIG, upt_register(self->dev, &req));
+	}
+	EXPECT_TRUE(is_add(req.pid, add));
+	EXPECT_EQ(0, list_lines(req.pid));
+}
+
+/* A return probe of which the object is registered already. */
+TEST_F(uprobes, return_probe_already_registered)
+{
+	pid_t pid = start_prog(pause_prog);
+	int id = probe_ret(self->dev, pid, add);
+
+	ASSERT_LE(0, id);
+	EXPECT_EQ(-EBUSY, upt_op(self->dev, UPT_REGISTER_AGAIN, id));
+	EXPECT_EQ(1, list_lines(pid));
+	unprobe(self->dev, id);
+	unprobe(self->dev, id);
+	EXPECT_EQ(0, list_lines(pid));
+	EXPECT_TRUE(is_add(pid, add));
+	EXPECT_EQ(0, upt_op(self->dev, UPT_REGISTER_AGAIN, id));
+}
+
+/* Places that cannot be a trampoline; nothing is left of the attempt. */
+TEST_F(uprobes, bad_trampolines)
+{
+	static const char constant[] = "constant";
+	pid_t pid = start_prog(pause_prog);
+	const struct {
+		int err;
+		const void *addr;
+	} places[] = {
+		{ EINVAL, (void *)0x10000 },
+		{ EINVAL, constant },
+		{ EINVAL, &places },
+		{ EINVAL, (void *)0xffffffff81000000 },
+		{ EINVAL, (void *)-1UL },
+		{ EINVAL, (void *)0xffffffffff600000 },
+		{ EEXIST, own_int3 },
+	};
+	struct traces before, after;
+	size_t i;
+
+	take_traces(pid, &before);
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		EXPECT_EQ(-places[i].err,
+			  init_returns(self->dev, pid, places[i].addr))
+			TH_LOG("place %zu", i);
+	}
+	EXPECT_EQ(-ESRCH, init_returns(self->dev, 0, NULL));
+	EXPECT_EQ(-ESRCH, init_returns(self->dev, -1, NULL));
+	take_traces(pid, &after);
+	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
+	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
 }
 
 /* Leaves no gap of even one page between mappings. */
@@ -466,6 +554,8 @@ TEST_F(uprobes, c5_address_space_full)
 
 	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
 	EXPECT_EQ(-ENOSPC, probe(self->dev, pid, add));
+	EXPECT_EQ(-ENOSPC, probe_ret(self->dev, pid, add));
+	EXPECT_EQ(-ENOSPC, init_returns(self->dev, pid, NULL));
 	EXPECT_TRUE(is_add(pid, add));
 	EXPECT_EQ(0, list_lines(pid));
 	EXPECT_TRUE(exited(run_prog(pid), 0));
@@ -507,6 +597,8 @@ TEST_F(uprobes, program_of_32_bits)
 	}
 	ASSERT_TRUE(WIFSTOPPED(wait_prog(pid)));
 	EXPECT_EQ(-EOPNOTSUPP, probe(self->dev, pid, entry));
+	EXPECT_EQ(-EOPNOTSUPP, probe_ret(self->dev, pid, entry));
+	EXPECT_EQ(-EOPNOTSUPP, init_returns(self->dev, pid, NULL));
 	EXPECT_TRUE(exited(run_prog(pid), 32));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one fixture of all programs, and their main(): an open device. Each test
+ * The fixtures of all programs, and their main(): an open device. Each test
  * is a process of its own, and its programs die with it.
  *
  * A single argument that is no option is a glob: only those tests are run.
@@ -15,24 +15,60 @@
 #include "../kselftest_harness.h"
 #include "util.h"
 
+static inline int open_device(struct __test_metadata *_metadata)
+{
+	int dev;
+
+	memset(shm, 0, SHM_SIZE);
+	dev = upt_open(UPT_MODULE);
+	ASSERT_LE(0, dev)
+		TH_LOG("cannot open the test module's device: %s",
+		       strerror(-dev));
+	return dev;
+}
+
+static inline void close_device(struct __test_metadata *_metadata, int dev)
+{
+	close(dev);
+	/* A test may have failed before it switched them on again */
+	EXPECT_EQ(0, set_enabled(true));
+}
+
 FIXTURE(uprobes) {
 	int dev;
 };
 
 FIXTURE_SETUP(uprobes)
 {
-	memset(shm, 0, SHM_SIZE);
-	self->dev = upt_open(UPT_MODULE);
-	ASSERT_LE(0, self->dev)
-		TH_LOG("cannot open the test module's device: %s",
-		       strerror(-self->dev));
+	self->dev = open_device(_metadata);
 }
 
 FIXTURE_TEARDOWN(uprobes)
 {
-	close(self->dev);
-	/* A test may have failed before it switched them on again */
-	EXPECT_EQ(0, set_enabled(true));
+	close_device(_metadata, self->dev);
+}
+
+/* The same, three times: totals that are exact once may be so by chance. */
+FIXTURE(three_times) {
+	int dev;
+};
+
+FIXTURE_VARIANT(three_times) {
+	int nth;
+};
+
+FIXTURE_VARIANT_ADD(three_times, first) { 1 };
+FIXTURE_VARIANT_ADD(three_times, second) { 2 };
+FIXTURE_VARIANT_ADD(three_times, third) { 3 };
+
+FIXTURE_SETUP(three_times)
+{
+	self->dev = open_device(_metadata);
+}
+
+FIXTURE_TEARDOWN(three_times)
+{
+	close_device(_metadata, self->dev);
 }
 
 /* Nobody forgot a probe in the engine, so the module leaves without a word. */

@@ -72,19 +72,19 @@ static void count_all(struct __test_metadata *_metadata, int *dev, int threads,
 }
 
 /* A1: 10 threads, 10 rounds, ten probes: 1000 hits; silent unload. */
-TEST_F(uprobes, a1_10_threads)
+TEST_F(three_times, a1_10_threads)
 {
 	count_all(_metadata, &self->dev, 10, 10);
 }
 
 /* A1: 100 threads, 10 rounds: 10000 hits. */
-TEST_F(uprobes, a1_100_threads)
+TEST_F(three_times, a1_100_threads)
 {
 	count_all(_metadata, &self->dev, 100, 10);
 }
 
 /* A1: 5 threads, 10000 rounds: 500000 hits. */
-TEST_F_TIMEOUT(uprobes, a1_500000_hits, 180)
+TEST_F_TIMEOUT(three_times, a1_500000_hits, 180)
 {
 	count_all(_metadata, &self->dev, 5, 10000);
 }
@@ -98,7 +98,7 @@ static void add_5_times(void)
 }
 
 /* A8: a function that is called 5 times is hit 5 times. */
-TEST_F(uprobes, a8_one_probe)
+TEST_F(three_times, a8_one_probe)
 {
 	pid_t pid = start_prog(add_5_times);
 	int id = probe(self->dev, pid, add);
@@ -110,7 +110,7 @@ TEST_F(uprobes, a8_one_probe)
 }
 
 /* A8: six probes at one address each see all 5 calls. */
-TEST_F(uprobes, a8_six_probes)
+TEST_F(three_times, a8_six_probes)
 {
 	pid_t pid = start_prog(add_5_times);
 	int ids[6];
@@ -143,7 +143,7 @@ static void add_threads_prog(void)
 }
 
 /* A8: 2 threads, 100 calls each: 200 hits. */
-TEST_F(uprobes, a8_two_threads)
+TEST_F(three_times, a8_two_threads)
 {
 	pid_t pid;
 	int id;
@@ -172,7 +172,7 @@ static void fork_and_add(void)
 }
 
 /* A8: fork, then 10 calls in the parent and 10 in the child: 10 hits. */
-TEST_F(uprobes, a8_fork)
+TEST_F(three_times, a8_fork)
 {
 	pid_t pid = start_prog(fork_and_add);
 	int id = probe(self->dev, pid, add);
@@ -367,91 +367,63 @@ TEST_F(uprobes, handler_sleeps)
 	EXPECT_GT(60 * 50000000ULL, took);
 }
 
-/*
- * The handler of the first hit of add() makes that call. Returns what it
- * returned; the program goes on, and no probe has come or gone.
- */
-static int call_from_handler(struct __test_metadata *_metadata, int dev,
-			     enum upt_call call, struct upt_state *state)
+/* A probe that does that to itself in its handler. */
+static int probe_step(struct __test_metadata *_metadata, int dev, pid_t pid,
+		      enum upt_kind first, enum upt_kind second)
 {
-	pid_t pid = start_prog(add_and_stop);
-	int id = probe_kind(dev, pid, add, UPT_NEST, call);
-	int ret;
+	int id = idle_probe(dev, pid, add);
 
-	ASSERT_LE(0, id);
-	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
-	EXPECT_EQ(3, shm[SHM_RESULT]);
-	ret = upt_read(dev, id).nested;
-	EXPECT_EQ(1, list_lines(pid));
-	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
-	*state = upt_read(dev, id);
-	EXPECT_EQ(0, state->callbacks);
-	unprobe(dev, id);
-	EXPECT_TRUE(is_add(pid, add));
-	end_prog(pid);
-	return ret;
+	add_step(dev, id, UPT_AT_ENTRY, first, id);
+	add_step(dev, id, UPT_AT_ENTRY, second, id);
+	ASSERT_EQ(0, upt_op(dev, UPT_REGISTER_AGAIN, id));
+	return id;
 }
 
-/* A handler cannot register anything yet: refused, without a warning. */
-TEST_F(uprobes, handler_registers)
-{
-	static const enum upt_call calls[] = {
-		UPT_CALL_NEST_REGISTER,
-		UPT_CALL_NEST_REGISTER_BATCH,
-		UPT_CALL_RET_INIT,
-		UPT_CALL_RET_REGISTER,
-		UPT_CALL_RET_REGISTER_BATCH,
-	};
-	struct upt_state state;
-	size_t i;
-	int log;
-
-	ASSERT_EQ(0, rearm_warnings());
-	log = log_start();
-	for (i = 0; i < ARRAY_SIZE(calls); i++) {
-		EXPECT_EQ(-EOPNOTSUPP,
-			  call_from_handler(_metadata, self->dev, calls[i],
-					    &state))
-			TH_LOG("call %d", calls[i]);
-		EXPECT_EQ(2, state.hits);
-	}
-	EXPECT_EQ(0, log_warnings(log, "from a handler"));
-}
-
-/* A handler that unregisters its probe: one warning, and the probe stays. */
-TEST_F(uprobes, handler_unregisters)
-{
-	struct upt_state state;
-	int log;
-
-	ASSERT_EQ(0, rearm_warnings());
-	log = log_start();
-	EXPECT_EQ(0, call_from_handler(_metadata, self->dev,
-				       UPT_CALL_NEST_UNREGISTER, &state));
-	EXPECT_EQ(2, state.hits);
-	EXPECT_EQ(1, log_warnings(log, "unregistering from a handler"));
-}
-
-/* A handler that disables its probe: that was its last hit. */
+/* A handler that disables its probe, at once: that was its last hit. */
 TEST_F(uprobes, handler_disables)
 {
+	pid_t pid = start_prog(add_5_times);
+	int id = probe_step(_metadata, self->dev, pid, UPT_DO_DISABLE,
+			    UPT_COUNT);
 	struct upt_state state;
 
-	EXPECT_EQ(0, call_from_handler(_metadata, self->dev,
-				       UPT_CALL_NEST_DISABLE, &state));
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(60, shm[SHM_RESULT]);
+	state = upt_read(self->dev, id);
 	EXPECT_EQ(1, state.hits);
+	EXPECT_EQ(0, state.last_call);
+	EXPECT_EQ(0, state.callbacks);
 	EXPECT_TRUE(state.flags & UPROBE_FLAG_DISABLED);
 }
 
 /* A handler that disables and enables its probe: it is hit again. */
 TEST_F(uprobes, handler_enables)
 {
+	pid_t pid = start_prog(add_5_times);
+	int id = probe_step(_metadata, self->dev, pid, UPT_DO_DISABLE,
+			    UPT_DO_ENABLE);
 	struct upt_state state;
 
-	EXPECT_EQ(0, call_from_handler(_metadata, self->dev,
-				       UPT_CALL_NEST_ENABLE, &state));
-	EXPECT_EQ(2, state.hits);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(60, shm[SHM_RESULT]);
+	state = upt_read(self->dev, id);
+	EXPECT_EQ(5, state.hits);
+	EXPECT_EQ(10, state.calls);
+	EXPECT_EQ(0, state.deferred);
+	EXPECT_EQ(0, state.callbacks);
 	EXPECT_FALSE(state.flags & UPROBE_FLAG_DISABLED);
+}
+
+/* A handler that registers a kprobe, runs into it, and unregisters it. */
+TEST_F(uprobes, handler_registers_kprobe)
+{
+	pid_t pid = start_prog(add_5_times);
+	int id = probe_kind(self->dev, pid, add, UPT_KPROBE, 0);
+
+	ASSERT_LE(0, id);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(5, hits(self->dev, id));
+	EXPECT_EQ(0, upt_read(self->dev, id).errors);
 }
 
 static void nop_prog(void)

@@ -5,31 +5,33 @@
 #include <signal.h>
 #include <sys/rseq.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "fixture.h"
-#include "probed.h"
 
 enum {
 	CODE = SHM_FREE,
 	STATE,
 };
 
-/* Who removes a probe is killed meanwhile: the breakpoint goes all the same. */
-TEST_F(uprobes, remover_is_killed)
+static void check_killed_remover(struct __test_metadata *_metadata, int dev,
+				 int (*probe)(int dev, pid_t pid,
+					      const void *addr))
 {
 	pid_t pid = start_prog(add_and_stop), remover;
-	int id = probe(self->dev, pid, add);
+	int id = probe(dev, pid, add);
 	int status;
 
 	ASSERT_LE(0, id);
 	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
-	EXPECT_EQ(1, hits(self->dev, id));
+	EXPECT_EQ(1, hits(dev, id));
 
 	remover = fork();
 	ASSERT_LE(0, remover);
 	if (!remover) {
-		upt_op(self->dev, UPT_UNREGISTER_KILLED, id);
+		upt_op(dev, UPT_UNREGISTER_KILLED, id);
 		_exit(0);
 	}
 	ASSERT_EQ(remover, waitpid(remover, &status, 0));
@@ -37,7 +39,14 @@ TEST_F(uprobes, remover_is_killed)
 	EXPECT_TRUE(is_add(pid, add));
 	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
 	EXPECT_EQ(3, shm[SHM_RESULT]);
-	EXPECT_EQ(1, hits(self->dev, id));
+	EXPECT_EQ(1, hits(dev, id));
+}
+
+/* Who removes a probe is killed meanwhile: the breakpoint goes all the same. */
+TEST_F(uprobes, remover_is_killed)
+{
+	check_killed_remover(_metadata, self->dev, probe);
+	check_killed_remover(_metadata, self->dev, probe_ret);
 }
 
 /* mov $1, %eax; ret */
@@ -217,7 +226,8 @@ TEST_F(uprobes, mapped_under_a_thread)
 	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
 	cont_prog(pid);
 	for (i = 0; i < 200; i++) {
-		id = probe(self->dev, pid, (void *)shm[CODE]);
+		id = i % 2 ? probe(self->dev, pid, (void *)shm[CODE]) :
+			     probe_ret(self->dev, pid, (void *)shm[CODE]);
 		ASSERT_LE(0, id);
 		unprobe(self->dev, id);
 	}
@@ -231,24 +241,39 @@ static void add_slowly(void)
 	add(1, 2);
 }
 
-/* A handler that sleeps in one process does not delay removal in another. */
-TEST_F(uprobes, handler_sleeps_elsewhere)
+static void check_sleep_elsewhere(struct __test_metadata *_metadata, int dev,
+				  int (*probe_kind)(int dev, pid_t pid,
+						    const void *addr,
+						    enum upt_kind kind,
+						    unsigned long arg))
 {
 	pid_t slow = start_prog(add_slowly), other = start_prog(add_and_stop);
 	int sleeps, id;
 	__u64 start;
 
 	ASSERT_TRUE(WIFSTOPPED(run_prog(slow)));
-	sleeps = probe_kind(self->dev, slow, add, UPT_SLEEP, 2000000);
-	id = probe(self->dev, other, add);
+	sleeps = probe_kind(dev, slow, add, UPT_SLEEP, 2000000);
+	id = probe(dev, other, add);
 	ASSERT_LE(0, sleeps);
 	ASSERT_LE(0, id);
 	cont_prog(slow);
-	ASSERT_TRUE(wait_hits(self->dev, sleeps));
+	ASSERT_TRUE(wait_hits(dev, sleeps));
 	start = now_ns();
-	unprobe(self->dev, id);
+	unprobe(dev, id);
 	EXPECT_GT(NSEC_PER_SEC, now_ns() - start);
 	EXPECT_TRUE(exited(wait_prog(slow), 0));
+}
+
+/* A handler that sleeps in one process does not delay removal in another. */
+TEST_F(uprobes, handler_sleeps_elsewhere)
+{
+	check_sleep_elsewhere(_metadata, self->dev, probe_kind);
+}
+
+/* Nor does the handler of a return. */
+TEST_F(uprobes, return_handler_sleeps_elsewhere)
+{
+	check_sleep_elsewhere(_metadata, self->dev, probe_ret_kind);
 }
 
 static void store_restartably(void)
@@ -297,4 +322,195 @@ TEST_F(uprobes, rseq_before_commit)
 TEST_F(uprobes, rseq_at_commit)
 {
 	check_rseq(_metadata, self->dev, rseq_commit);
+}
+
+/*
+ * Calls on stacks that are none
+ */
+
+static void return_on_read_only_stack(void)
+{
+	void **page = mmap(NULL, PAGE_SZ, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	page[8] = back_from_stack;
+	mprotect(page, PAGE_SZ, PROT_READ);
+	go_on_stack(&page[8], nop_fn);
+	shm[SHM_RESULT] = page[8] == back_from_stack;
+}
+
+/* What the program cannot write to is not written to: a miss, and no harm. */
+TEST_F(uprobes, read_only_stack)
+{
+	pid_t pid = start_prog(return_on_read_only_stack);
+	int id = probe_ret(self->dev, pid, nop_fn);
+
+	ASSERT_LE(0, id);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(1, shm[SHM_RESULT]);
+	EXPECT_EQ(0, hits(self->dev, id));
+	EXPECT_EQ(1, missed(self->dev, id));
+}
+
+static void call_without_stack(void)
+{
+	go_on_stack((void *)0x10, leave_stack);
+	go_on_stack((void *)-16L, leave_stack);
+	go_on_stack((void *)(1UL << 63), leave_stack);
+	shm[SHM_RESULT] = 1;
+}
+
+/* The stack pointer points nowhere, and the program does not mind. */
+TEST_F(uprobes, no_stack)
+{
+	pid_t pid = start_prog(call_without_stack);
+	int id = probe_ret(self->dev, pid, leave_stack);
+
+	ASSERT_LE(0, id);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(1, shm[SHM_RESULT]);
+	EXPECT_EQ(0, hits(self->dev, id));
+	EXPECT_EQ(3, missed(self->dev, id));
+}
+
+#define ODD_CALLS	16
+
+static void return_on_odd_stack(void)
+{
+	static void *stack[512];
+	void *back = back_from_stack;
+	char *sp = (char *)&stack[256];
+	int i;
+
+	for (i = 0; i < ODD_CALLS; i++, sp++) {
+		memcpy(sp, &back, sizeof(back));
+		go_on_stack(sp, nop_fn);
+	}
+	shm[SHM_RESULT] = i;
+}
+
+/* Of eight stack pointers, seven are not aligned: misses at worst. */
+TEST_F(uprobes, odd_stack)
+{
+	pid_t pid = start_prog(return_on_odd_stack);
+	int id = probe_ret(self->dev, pid, nop_fn);
+
+	ASSERT_LE(0, id);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(ODD_CALLS, shm[SHM_RESULT]);
+	EXPECT_EQ(ODD_CALLS, entries(self->dev, id));
+	EXPECT_LE(ODD_CALLS / 8, hits(self->dev, id));
+	EXPECT_EQ(ODD_CALLS, hits(self->dev, id) + missed(self->dev, id));
+}
+
+/* A return address across two pages, of which one cannot be written to. */
+static void return_on_half_a_stack(void)
+{
+	char *pages = mmap(NULL, 2 * PAGE_SZ, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *sp = pages + PAGE_SZ - 3;
+	void *back = back_from_stack;
+
+	memcpy(sp, &back, sizeof(back));
+	mprotect(pages + PAGE_SZ, PAGE_SZ, PROT_READ);
+	go_on_stack(sp, nop_fn);
+	shm[SHM_RESULT] = !memcmp(sp, &back, sizeof(back));
+	mprotect(pages + PAGE_SZ, PAGE_SZ, PROT_READ | PROT_WRITE);
+	mprotect(pages, PAGE_SZ, PROT_READ);
+	go_on_stack(sp, nop_fn);
+	shm[SHM_RESULT] += !memcmp(sp, &back, sizeof(back));
+}
+
+/* An address that can be written to in part is not changed in part. */
+TEST_F(uprobes, half_a_stack)
+{
+	pid_t pid = start_prog(return_on_half_a_stack);
+	int id = probe_ret(self->dev, pid, nop_fn);
+
+	ASSERT_LE(0, id);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(2, shm[SHM_RESULT]);
+	EXPECT_EQ(0, hits(self->dev, id));
+	EXPECT_EQ(2, missed(self->dev, id));
+}
+
+static long nothing(void)
+{
+	return 0;
+}
+
+static void return_elsewhere(void)
+{
+	int i;
+
+	for (i = 0; i < 10; i++)
+		shm[SHM_RESULT] += call_return_to();
+	shm[STATE] = call_nested(nothing);
+}
+
+/* A function that changes its return address: that of the program wins. */
+TEST_F(uprobes, return_address_overwritten)
+{
+	pid_t pid = start_prog(return_elsewhere);
+	int id = probe_ret(self->dev, pid, return_to);
+	int caller = probe_ret(self->dev, pid, call_return_to);
+	struct nested_ids ids;
+
+	ASSERT_LE(0, id);
+	ASSERT_LE(0, caller);
+	ASSERT_EQ(0, probe_nested(self->dev, pid, 0, &ids));
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(10, shm[SHM_RESULT]);
+	EXPECT_EQ(NNESTED, shm[STATE]);
+	EXPECT_TRUE(is_balance(self->dev, id, 10, 0, 10));
+	EXPECT_TRUE(is_balance(self->dev, caller, 10, 10, 0));
+	EXPECT_TRUE(nested_balance(self->dev, &ids, 1, 1, 0));
+}
+
+static ucontext_t outside, coroutine;
+
+static long switch_out(void)
+{
+	swapcontext(&coroutine, &outside);
+	return 0;
+}
+
+static void run_coroutine(void)
+{
+	call_nested(switch_out);
+}
+
+#define COROUTINES	10
+
+static void destroy_coroutines(void)
+{
+	void *stack = NULL;
+	int i;
+
+	for (i = 0; i < COROUTINES; i++) {
+		stack = mmap(stack, 16 * PAGE_SZ, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS |
+			     (i ? MAP_FIXED : 0), -1, 0);
+		getcontext(&coroutine);
+		coroutine.uc_stack.ss_sp = stack;
+		coroutine.uc_stack.ss_size = 16 * PAGE_SZ;
+		makecontext(&coroutine, run_coroutine, 0);
+		/* Its calls are in progress when its stack goes away */
+		swapcontext(&outside, &coroutine);
+		munmap(stack, 16 * PAGE_SZ);
+		shm[SHM_RESULT] += call_nested(nothing);
+	}
+}
+
+/* Stacks that are unmapped, and others at the same place, with calls on them. */
+TEST_F(uprobes, stack_unmapped_in_call)
+{
+	pid_t pid = start_prog(destroy_coroutines);
+	struct nested_ids ids;
+
+	ASSERT_EQ(0, probe_nested(self->dev, pid, 0, &ids));
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(COROUTINES * NNESTED, shm[SHM_RESULT]);
+	EXPECT_TRUE(nested_balance(self->dev, &ids, 2 * COROUTINES, COROUTINES,
+				   COROUTINES));
 }

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "calls.h"
 #include "fixture.h"
-#include "probed.h"
 
 extern char **environ;
 
@@ -41,7 +41,7 @@ static void four_and_one(void)
 }
 
 /* A4: a handler ends the fifth thread, and only that: 145 hits. */
-TEST_F(uprobes, a4_thread_ends_in_probe)
+TEST_F(three_times, a4_thread_ends_in_probe)
 {
 	pid_t pid = start_prog(four_and_one);
 	int ids[NCOUNTING], i, last;
@@ -100,7 +100,7 @@ static void crash(void)
 }
 
 /* A5: the process dies of SIGSEGV with four threads in handlers and steps. */
-TEST_F(uprobes, a5_crash)
+TEST_F(three_times, a5_crash)
 {
 	pid_t pid = start_prog(crash);
 	int id = probe_kind(self->dev, pid, add, UPT_SLEEP, 2000);
@@ -125,7 +125,7 @@ static void exec_in_thread(void)
 }
 
 /* A6: a thread that is not the leader execs while four others are hitting. */
-TEST_F(uprobes, a6_exec)
+TEST_F(three_times, a6_exec)
 {
 	pid_t pid = start_prog(exec_in_thread);
 	int id = probe_kind(self->dev, pid, add, UPT_SLEEP, 2000);
@@ -574,9 +574,11 @@ static void *code_now(void)
 	return (void *)shm[CODE];
 }
 
+typedef int (*probe_fn)(int dev, pid_t pid, const void *addr);
+
 /* After the change: is the probe gone, and is what is there now untouched? */
-static void check_change(struct __test_metadata *_metadata, int dev,
-			 enum change what, bool gone)
+static void check_change_of(struct __test_metadata *_metadata, int dev,
+			    probe_fn probe, enum change what, bool gone)
 {
 	struct list_line line;
 	pid_t pid;
@@ -615,6 +617,13 @@ static void check_change(struct __test_metadata *_metadata, int dev,
 	EXPECT_EQ(gone ? 1 : 2, hits(dev, id));
 }
 
+static void check_change(struct __test_metadata *_metadata, int dev,
+			 enum change what, bool gone)
+{
+	check_change_of(_metadata, dev, probe, what, gone);
+	check_change_of(_metadata, dev, probe_ret, what, gone);
+}
+
 /* C12: munmap of the probed page: gone. */
 TEST_F(uprobes, c12_munmap)
 {
@@ -625,6 +634,41 @@ TEST_F(uprobes, c12_munmap)
 TEST_F(uprobes, c12_replaced)
 {
 	check_change(_metadata, self->dev, REPLACE, true);
+}
+
+/* C12: the same place is probed again, before the probe that is gone goes. */
+static void check_probed_again(struct __test_metadata *_metadata, int dev,
+			       probe_fn probe, probe_fn probe_again)
+{
+	pid_t pid;
+	int id, again;
+
+	change = MAP_OVER;
+	pid = start_prog(changing_prog);
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	id = probe(dev, pid, code_now());
+	ASSERT_LE(0, id);
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	again = probe_again(dev, pid, code_now());
+	ASSERT_LE(0, again);
+	EXPECT_EQ(2, list_lines(pid));
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(1, hits(dev, again));
+	unprobe(dev, id);
+	EXPECT_EQ(1, list_lines(pid));
+	EXPECT_FALSE(is_add(pid, code_now()));
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(1, hits(dev, id));
+	EXPECT_EQ(2, hits(dev, again));
+}
+
+/* C12: by a probe of the same kind, or of the other one. */
+TEST_F(uprobes, c12_probed_again)
+{
+	check_probed_again(_metadata, self->dev, probe, probe);
+	check_probed_again(_metadata, self->dev, probe, probe_ret);
+	check_probed_again(_metadata, self->dev, probe_ret, probe);
+	check_probed_again(_metadata, self->dev, probe_ret, probe_ret);
 }
 
 /* C12: MAP_FIXED over the probed page: gone, the new code is not touched. */
@@ -690,4 +734,770 @@ TEST_F(uprobes, module_unloaded)
 	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
 	EXPECT_EQ(3, shm[SHM_RESULT]);
 	EXPECT_EQ(2, hits(self->dev, mine));
+}
+
+/*
+ * Return probes: what can happen to a call that is in progress. A call that
+ * will not return is missed; the balance is of all calls that were made.
+ */
+
+/* Ends in the innermost of them. */
+static long exit_here(void)
+{
+	exit(7);
+}
+
+static void exit_in_call(void)
+{
+	call_nested(exit_here);
+}
+
+static long exit_thread(void)
+{
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
+static long pthread_exit_here(void)
+{
+	pthread_exit(NULL);
+}
+
+static long wait_for_ever(void)
+{
+	__atomic_fetch_add(&shm[SHM_GOOD], 1, __ATOMIC_SEQ_CST);
+	for (;;)
+		pause();
+	return 0;
+}
+
+static long stop_and_return(void)
+{
+	prog_stop();
+	return 0;
+}
+
+static long crash_here(void)
+{
+	*bad_address = 0;
+	return 0;
+}
+
+static void crash_in_call(void)
+{
+	call_nested(crash_here);
+}
+
+static void *wait_in_call(void *arg)
+{
+	call_nested(wait_for_ever);
+	return NULL;
+}
+
+static long exit_group_here(void)
+{
+	wait_threads(4);
+	syscall(SYS_exit_group, 7);
+	return 0;
+}
+
+static void *exit_group_in_call(void *arg)
+{
+	call_nested(exit_group_here);
+	return NULL;
+}
+
+/* Four threads are inside, and so is the fifth, which ends them all. */
+static void all_in_calls_exit(void)
+{
+	start_threads(wait_in_call, 3);
+	start_threads(exit_group_in_call, 1);
+	wait_in_call(NULL);
+}
+
+static void all_in_calls(void)
+{
+	start_threads(wait_in_call, 3);
+	wait_in_call(NULL);
+}
+
+static bool is_end(int status, int code, int sig)
+{
+	return sig ? killed(status, sig) : exited(status, code);
+}
+
+/* The process ends inside of so many calls of each nested function. */
+static void check_end_in_calls(struct __test_metadata *_metadata, int *dev,
+			       void (*body)(void), long calls, int code,
+			       int sig)
+{
+	pid_t pid = start_prog(body);
+	struct nested_ids ids;
+	int i, status;
+
+	ASSERT_EQ(0, probe_nested(*dev, pid, 0, &ids));
+	status = run_prog(pid);
+	EXPECT_TRUE(is_end(status, code, sig))
+		TH_LOG("status %x", status);
+	EXPECT_TRUE(nested_balance(*dev, &ids, calls, 0, calls));
+	EXPECT_EQ(0, list_lines(pid));
+	for (i = 0; i < NNESTED; i++) {
+		unprobe(*dev, ids.id[i]);
+		EXPECT_EQ(-ESRCH, upt_op(*dev, UPT_REGISTER_AGAIN, ids.id[i]));
+	}
+	close_and_unload(_metadata, dev);
+}
+
+/* exit() inside of a call. */
+TEST_F(uprobes, exit_in_call)
+{
+	check_end_in_calls(_metadata, &self->dev, exit_in_call, 1, 7, 0);
+}
+
+/* exit_group of one thread, while all five are inside. */
+TEST_F(uprobes, exit_group_in_calls)
+{
+	check_end_in_calls(_metadata, &self->dev, all_in_calls_exit, 5, 7, 0);
+}
+
+/* A signal of the program's own making. */
+TEST_F(uprobes, crash_in_call)
+{
+	check_end_in_calls(_metadata, &self->dev, crash_in_call, 1, 0,
+			   SIGSEGV);
+}
+
+/* SIGKILL while four threads sleep inside. */
+TEST_F(uprobes, killed_in_calls)
+{
+	pid_t pid = start_prog(all_in_calls);
+	struct nested_ids ids;
+
+	ASSERT_EQ(0, probe_nested(self->dev, pid, 0, &ids));
+	cont_prog(pid);
+	wait_threads(4);
+	EXPECT_TRUE(nested_balance(self->dev, &ids, 4, 0, 0));
+	EXPECT_TRUE(killed(end_prog(pid), SIGKILL));
+	EXPECT_TRUE(nested_balance(self->dev, &ids, 4, 0, 4));
+	close_and_unload(_metadata, &self->dev);
+}
+
+/* A5, A6: threads are in entries, returns, and handlers that sleep. */
+static void check_end_in_returns(struct __test_metadata *_metadata, int *dev,
+				 void (*body)(void), int code, int sig)
+{
+	pid_t pid = start_prog(body);
+	int id = probe_ret_kind(*dev, pid, add, UPT_SLEEP, 2000);
+	struct upt_state state;
+	int status;
+
+	ASSERT_LE(0, id);
+	status = run_prog(pid);
+	EXPECT_TRUE(is_end(status, code, sig))
+		TH_LOG("status %x", status);
+	state = upt_read(*dev, id);
+	EXPECT_LE(4, state.hits);
+	EXPECT_EQ(state.entries, state.hits + state.nmissed);
+	EXPECT_EQ(0, state.errors);
+	close_and_unload(_metadata, dev);
+}
+
+/* A5: the process dies of SIGSEGV. */
+TEST_F(uprobes, a5_crash_in_returns)
+{
+	check_end_in_returns(_metadata, &self->dev, crash, 0, SIGSEGV);
+}
+
+/* A6: a thread that is not the leader execs. */
+TEST_F(uprobes, a6_exec_in_returns)
+{
+	check_end_in_returns(_metadata, &self->dev, exec_in_thread, 7, 0);
+}
+
+static long exec_here(void)
+{
+	execl("/bin/sh", "sh", "-c", "kill -STOP $$; exit 7", NULL);
+	return 0;
+}
+
+static void exec_in_call(void)
+{
+	call_nested(exec_here);
+}
+
+static long exec_when_all_wait(void)
+{
+	wait_threads(4);
+	return exec_here();
+}
+
+static void *exec_thread_in_call(void *arg)
+{
+	call_nested(exec_when_all_wait);
+	return NULL;
+}
+
+static void all_in_calls_exec(void)
+{
+	start_threads(wait_in_call, 3);
+	start_threads(exec_thread_in_call, 1);
+	wait_in_call(NULL);
+}
+
+/* exec inside of calls: they are missed at once, and the process lives on. */
+static void check_exec_in_calls(struct __test_metadata *_metadata, int *dev,
+				void (*body)(void), long calls)
+{
+	pid_t pid = start_prog(body);
+	struct nested_ids ids;
+	int i;
+
+	ASSERT_EQ(0, probe_nested(*dev, pid, 0, &ids));
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_TRUE(nested_balance(*dev, &ids, calls, 0, calls));
+	EXPECT_FALSE(has_area(pid));
+	EXPECT_EQ(0, list_lines(pid));
+	for (i = 0; i < NNESTED; i++)
+		unprobe(*dev, ids.id[i]);
+	EXPECT_TRUE(exited(run_prog(pid), 7));
+	close_and_unload(_metadata, dev);
+}
+
+/* exec of the leader. */
+TEST_F(uprobes, exec_in_call)
+{
+	check_exec_in_calls(_metadata, &self->dev, exec_in_call, 1);
+}
+
+/* exec of another thread, while all five are inside. */
+TEST_F(uprobes, exec_of_thread_in_calls)
+{
+	check_exec_in_calls(_metadata, &self->dev, all_in_calls_exec, 5);
+}
+
+static void *exit_thread_in_call(void *arg)
+{
+	call_nested(exit_thread);
+	return NULL;
+}
+
+static void threads_exit_in_calls(void)
+{
+	run_threads(exit_thread_in_call, 4);
+	prog_stop();
+	shm[SHM_RESULT] = call_nested(stop_and_return);
+}
+
+/* Threads end inside of calls: missed while the process lives on. */
+TEST_F(uprobes, threads_exit_in_calls)
+{
+	pid_t pid = start_prog(threads_exit_in_calls);
+	struct nested_ids ids;
+
+	ASSERT_EQ(0, probe_nested(self->dev, pid, 0, &ids));
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_TRUE(nested_balance(self->dev, &ids, 4, 0, 4));
+	/* Another one is inside */
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_TRUE(nested_balance(self->dev, &ids, 5, 0, 4));
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(NNESTED, shm[SHM_RESULT]);
+	EXPECT_TRUE(nested_balance(self->dev, &ids, 5, 1, 4));
+}
+
+static void count_cleanup(void *arg)
+{
+	__atomic_fetch_add(&shm[SHM_RESULT], 1, __ATOMIC_SEQ_CST);
+}
+
+static void *pthread_exit_in_call(void *arg)
+{
+	pthread_cleanup_push(count_cleanup, NULL);
+	call_nested(pthread_exit_here);
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+
+static void *cancelled_in_call(void *arg)
+{
+	pthread_cleanup_push(count_cleanup, NULL);
+	call_nested(wait_for_ever);
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+
+static void threads_unwind(void)
+{
+	pthread_t thread;
+	void *result;
+
+	run_threads(pthread_exit_in_call, 1);
+	pthread_create(&thread, NULL, cancelled_in_call, NULL);
+	wait_threads(1);
+	pthread_cancel(thread);
+	if (pthread_join(thread, &result) || result != PTHREAD_CANCELED)
+		abort();
+	if (call_nested(stop_and_return) != NNESTED)
+		abort();
+}
+
+/* The C library unwinds a thread out of its calls, for which it looks at them. */
+TEST_F(uprobes, threads_unwind_calls)
+{
+	pid_t pid = start_prog(threads_unwind);
+	struct nested_ids ids;
+	int status;
+
+	ASSERT_EQ(0, probe_nested(self->dev, pid, 0, &ids));
+	status = run_prog(pid);
+	ASSERT_TRUE(WIFSTOPPED(status))
+		TH_LOG("status %x", status);
+	EXPECT_EQ(2, shm[SHM_RESULT]);
+	EXPECT_TRUE(nested_balance(self->dev, &ids, 3, 0, 2));
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_TRUE(nested_balance(self->dev, &ids, 3, 1, 2));
+}
+
+/*
+ * Fatal signals in the middle of a hit
+ */
+
+static void fill_once(void)
+{
+	char buf[64];
+
+	fill(buf);
+	shm[SHM_RESULT] = 1;
+}
+
+/* Pending when the handler has run: the thread dies before or in the step. */
+static void check_killed_at_hit(struct __test_metadata *_metadata, int *dev,
+				void (*body)(void), const void *addr)
+{
+	pid_t pid = start_prog(body);
+	int id = probe_kind(*dev, pid, addr, UPT_SIGNAL, SIGKILL);
+
+	ASSERT_LE(0, id);
+	EXPECT_TRUE(killed(run_prog(pid), SIGKILL));
+	EXPECT_EQ(1, hits(*dev, id));
+	EXPECT_EQ(0, missed(*dev, id));
+	EXPECT_EQ(0, shm[SHM_RESULT]);
+	close_and_unload(_metadata, dev);
+}
+
+/* A fatal signal before an instruction that is emulated. */
+TEST_F(uprobes, killed_before_emulation)
+{
+	check_killed_at_hit(_metadata, &self->dev, add_once, add);
+}
+
+/* A fatal signal between the trap and the step. */
+TEST_F(uprobes, killed_before_step)
+{
+	check_killed_at_hit(_metadata, &self->dev, fill_once, fill_rep);
+}
+
+static void steps_for_ever(void)
+{
+	char buf[64];
+
+	for (;;) {
+		fill(buf);
+		__atomic_fetch_add(&shm[SHM_GOOD], 1, __ATOMIC_RELAXED);
+	}
+}
+
+static void stepping_threads(void)
+{
+	pthread_t thread;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, (void *(*)(void *))steps_for_ever,
+			       NULL);
+	steps_for_ever();
+}
+
+/* Killed by somebody else, where it was just then: mostly in steps. */
+TEST_F_TIMEOUT(uprobes, killed_in_steps, 60)
+{
+	pid_t pid;
+	int i, id;
+
+	for (i = 0; i < 50; i++) {
+		shm[SHM_GOOD] = 0;
+		pid = start_prog(stepping_threads);
+		id = probe(self->dev, pid, fill_rep);
+		ASSERT_LE(0, id);
+		cont_prog(pid);
+		wait_threads(i % 5);
+		EXPECT_TRUE(killed(end_prog(pid), SIGKILL));
+		/* Each of the four may have been at its next one */
+		EXPECT_LE(shm[SHM_GOOD], hits(self->dev, id));
+		EXPECT_GE(shm[SHM_GOOD] + 4, hits(self->dev, id));
+	}
+	close_and_unload(_metadata, &self->dev);
+}
+
+static void nested_once(void)
+{
+	shm[SHM_RESULT] = call_nested(stop_and_return);
+}
+
+/* A fatal signal in an entry_handler: the call is missed. */
+TEST_F(uprobes, killed_in_entry_handler)
+{
+	pid_t pid = start_prog(nested_once);
+	struct upt_probe req = {
+		.pid = pid,
+		.type = UPT_URETPROBE,
+		.vaddr = (uintptr_t)nested[1],
+		.entry = true,
+		.entry_kind = UPT_SIGNAL,
+		.entry_arg = SIGKILL,
+	};
+	int outer = probe_ret(self->dev, pid, nested[0]);
+	int inner = probe_ret(self->dev, pid, nested[2]);
+
+	ASSERT_LE(0, outer);
+	ASSERT_LE(0, inner);
+	ASSERT_EQ(0, upt_register(self->dev, &req));
+	EXPECT_TRUE(killed(run_prog(pid), SIGKILL));
+	EXPECT_TRUE(is_balance(self->dev, outer, 1, 0, 1));
+	EXPECT_TRUE(is_balance(self->dev, req.id, 1, 0, 1));
+	EXPECT_TRUE(is_balance(self->dev, inner, 0, 0, 0));
+	close_and_unload(_metadata, &self->dev);
+}
+
+/* A fatal signal in a return handler: that one ran, those outside do not. */
+TEST_F(uprobes, killed_in_return_handler)
+{
+	pid_t pid = start_prog(nested_once);
+	int outer = probe_ret(self->dev, pid, nested[0]);
+	int id = probe_ret_kind(self->dev, pid, nested[1], UPT_SIGNAL,
+				SIGKILL);
+	int inner = probe_ret(self->dev, pid, nested[2]);
+
+	ASSERT_LE(0, outer);
+	ASSERT_LE(0, id);
+	ASSERT_LE(0, inner);
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_TRUE(killed(run_prog(pid), SIGKILL));
+	EXPECT_TRUE(is_balance(self->dev, outer, 1, 0, 1));
+	EXPECT_TRUE(is_balance(self->dev, id, 1, 1, 0));
+	EXPECT_TRUE(is_balance(self->dev, inner, 1, 1, 0));
+	EXPECT_EQ(0, shm[SHM_RESULT]);
+	close_and_unload(_metadata, &self->dev);
+}
+
+/* Killed by somebody else while its return handler sleeps. */
+TEST_F(uprobes, killed_in_sleeping_return_handler)
+{
+	pid_t pid = start_prog(nested_once);
+	int id = probe_ret_kind(self->dev, pid, nested[3], UPT_SLEEP, 300000);
+	int outer = probe_ret(self->dev, pid, nested[0]);
+
+	ASSERT_LE(0, id);
+	ASSERT_LE(0, outer);
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	cont_prog(pid);
+	ASSERT_TRUE(wait_hits(self->dev, id));
+	EXPECT_TRUE(killed(end_prog(pid), SIGKILL));
+	EXPECT_TRUE(is_balance(self->dev, id, 1, 1, 0));
+	EXPECT_TRUE(is_balance(self->dev, outer, 1, 0, 1));
+	unprobe(self->dev, id);
+	close_and_unload(_metadata, &self->dev);
+}
+
+/*
+ * Operations are queued when the fatal signal comes. They are carried out, or
+ * fail since the process is gone: each has its callback, and nothing is left.
+ */
+static void check_killed_with_queue(struct __test_metadata *_metadata,
+				    int *dev, bool ret, enum upt_when when)
+{
+	pid_t pid = start_prog(nested_once), other = start_prog(add_and_stop);
+	int id = ret ? idle_ret(*dev, pid, nested[3]) :
+		       idle_probe(*dev, pid, nested[3]);
+	int more = idle_probe(*dev, pid, nested[0]);
+	int more_ret = idle_ret(*dev, pid, nested[1]);
+	int elsewhere = idle_probe(*dev, other, add);
+	struct upt_step kill_it = {
+		.id = id,
+		.when = when,
+		.kind = UPT_SIGNAL,
+		.arg = SIGKILL,
+	};
+	struct upt_state state;
+
+	ASSERT_LE(0, id);
+	ASSERT_LE(0, more);
+	ASSERT_LE(0, more_ret);
+	ASSERT_LE(0, elsewhere);
+	add_step(*dev, id, when, UPT_DO_REGISTER, more);
+	add_step(*dev, id, when, UPT_DO_REGISTER, more_ret);
+	add_step(*dev, id, when, UPT_DO_REGISTER, elsewhere);
+	upt_step(*dev, &kill_it);
+	ASSERT_EQ(0, upt_op(*dev, UPT_REGISTER_AGAIN, id));
+	cont_prog(pid);
+	if (when == UPT_AT_RETURN) {
+		ASSERT_TRUE(WIFSTOPPED(wait_prog(pid)));
+		cont_prog(pid);
+	}
+	EXPECT_TRUE(killed(wait_prog(pid), SIGKILL));
+	EXPECT_EQ(1, upt_read(*dev, more).callbacks);
+	EXPECT_EQ(1, upt_read(*dev, more_ret).callbacks);
+	/* The other process lives; but who is killed may not get at its text */
+	state = upt_read(*dev, elsewhere);
+	EXPECT_EQ(1, state.callbacks);
+	EXPECT_TRUE(!state.last_result || state.last_result == -EIO);
+	EXPECT_TRUE(WIFSTOPPED(run_prog(other)));
+	EXPECT_EQ(!state.last_result, hits(*dev, elsewhere));
+	EXPECT_EQ(!state.last_result, list_lines(other));
+	EXPECT_EQ(0, list_lines(pid));
+	unprobe(*dev, more);
+	unprobe(*dev, more_ret);
+	EXPECT_EQ(-ESRCH, upt_op(*dev, UPT_REGISTER_AGAIN, more));
+	EXPECT_EQ(-ESRCH, upt_op(*dev, UPT_REGISTER_AGAIN, more_ret));
+	end_prog(other);
+	close_and_unload(_metadata, dev);
+}
+
+/* In the handler of an entry probe. */
+TEST_F(uprobes, killed_with_queue)
+{
+	check_killed_with_queue(_metadata, &self->dev, false, UPT_AT_ENTRY);
+}
+
+/* In the entry_handler of a return probe. */
+TEST_F(uprobes, killed_with_queue_at_entry)
+{
+	check_killed_with_queue(_metadata, &self->dev, true, UPT_AT_ENTRY);
+}
+
+/* In the handler of a return probe. */
+TEST_F(uprobes, killed_with_queue_at_return)
+{
+	check_killed_with_queue(_metadata, &self->dev, true, UPT_AT_RETURN);
+}
+
+/*
+ * The function changes while a call of it is in progress
+ */
+
+/* A function that is left before it does anything: nop; jmp *%rdi */
+static const unsigned char tail_call[] = { 0x90, 0xff, 0xe7 };
+
+typedef long (*tail_fn)(long (*fn)(void));
+
+static char *tail_page;
+
+static long change_here(void)
+{
+	char *now = change_map(tail_page);
+
+	/* What is there now is called, inside of the call of what was */
+	if (now && change != DISCARD && ((add_fn)now)(1, 2) != 3)
+		abort();
+	return 42;
+}
+
+static void change_in_call(void)
+{
+	char *two = mmap(NULL, 2 * PAGE_SZ, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *code;
+
+	/* Behind add(), where that is called later */
+	tail_page = map_add(two + PAGE_SZ, RWX, MAP_PRIVATE | MAP_FIXED);
+	code = tail_page + (change == MOVE || change == REPROTECT ? 64 : 0);
+	memcpy(code, tail_call, sizeof(tail_call));
+	shm[CODE] = (long)code;
+	prog_stop();
+	shm[SHM_RESULT] = ((tail_fn)shm[CODE])(change_here);
+	prog_stop();
+	shm[SHM_GOOD] = call_nested(stop_and_return);
+}
+
+/* The call returns where it has to, and is reported or missed. */
+static void check_change_in_call(struct __test_metadata *_metadata, int dev,
+				 enum change what)
+{
+	struct upt_state state;
+	pid_t pid;
+	int id, outside;
+
+	change = what;
+	pid = start_prog(change_in_call);
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	id = probe_ret(dev, pid, (void *)shm[CODE]);
+	outside = probe_ret(dev, pid, nested[0]);
+	ASSERT_LE(0, id);
+	ASSERT_LE(0, outside);
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(42, shm[SHM_RESULT]);
+	state = upt_read(dev, id);
+	EXPECT_EQ(1, state.entries);
+	EXPECT_EQ(1, state.hits + state.nmissed);
+	EXPECT_EQ(0, state.errors);
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	unprobe(dev, id);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(NNESTED, shm[SHM_GOOD]);
+	EXPECT_TRUE(is_balance(dev, outside, 1, 1, 0));
+}
+
+/* munmap of the function inside of its call. */
+TEST_F(uprobes, munmap_in_call)
+{
+	check_change_in_call(_metadata, self->dev, UNMAP);
+}
+
+/* munmap, and another function where it was. */
+TEST_F(uprobes, replaced_in_call)
+{
+	check_change_in_call(_metadata, self->dev, REPLACE);
+}
+
+/* MAP_FIXED over it. */
+TEST_F(uprobes, map_fixed_in_call)
+{
+	check_change_in_call(_metadata, self->dev, MAP_OVER);
+}
+
+/* mremap of it. */
+TEST_F(uprobes, mremap_in_call)
+{
+	check_change_in_call(_metadata, self->dev, MOVE);
+}
+
+/* MADV_DONTNEED of it: zeroes, as there is no file. */
+TEST_F(uprobes, dontneed_in_call)
+{
+	check_change_in_call(_metadata, self->dev, DISCARD);
+}
+
+/* mprotect and back. */
+TEST_F(uprobes, mprotect_in_call)
+{
+	check_change_in_call(_metadata, self->dev, REPROTECT);
+}
+
+static long unmap_area_here(void)
+{
+	unsigned long start, end;
+
+	prog_stop();
+	if (!find_map(getpid(), "[uprobes]", &start, &end))
+		abort();
+	shm[CODE] = munmap((void *)start, end - start);
+	prog_stop();
+	return 0;
+}
+
+static void unmap_area_in_call(void)
+{
+	shm[SHM_RESULT] = call_nested(unmap_area_here);
+}
+
+/*
+ * A program that unmaps the area inside of a call. Without us there would be
+ * nothing to unmap: it goes on, with returns that may be missed.
+ */
+TEST_F(uprobes, area_unmapped_in_call)
+{
+	pid_t pid = start_prog(unmap_area_in_call);
+	struct nested_ids ids;
+	struct upt_state state;
+	int i, status;
+
+	ASSERT_EQ(0, probe_nested(self->dev, pid, 0, &ids));
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	status = run_prog(pid);
+	EXPECT_TRUE(exited(status, 0))
+		TH_LOG("munmap returned %ld, status %x", shm[CODE], status);
+	EXPECT_EQ(NNESTED, shm[SHM_RESULT]);
+	for (i = 0; i < NNESTED; i++) {
+		state = upt_read(self->dev, ids.id[i]);
+		EXPECT_EQ(1, state.entries);
+		EXPECT_EQ(1, state.hits + state.nmissed);
+	}
+}
+
+static void nested_and_stop(void)
+{
+	shm[SHM_RESULT] = call_nested(stop_and_return);
+	prog_stop();
+	shm[SHM_RESULT] += call_nested(stop_and_return);
+}
+
+/* The module leaves, one warning, while a call of its probe is in progress. */
+TEST_F(uprobes, module_unloaded_in_call)
+{
+	pid_t pid = start_prog(nested_and_stop);
+	int dev2 = upt_open(UPT_MODULE2);
+	int mine = probe_ret(self->dev, pid, nested[0]);
+	struct upt_probe req = {
+		.pid = pid,
+		.type = UPT_URETPROBE,
+		.vaddr = (uintptr_t)nested[1],
+		.entry = true,
+		.data_size = 16,
+		.keep = true,
+	};
+	int log;
+
+	ASSERT_LE(0, dev2);
+	ASSERT_LE(0, mine);
+	ASSERT_EQ(0, upt_register(dev2, &req));
+	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_TRUE(is_balance(dev2, req.id, 1, 0, 0));
+	log = log_start();
+	close(dev2);
+	EXPECT_EQ(0, upt_unload(UPT_MODULE2));
+	EXPECT_EQ(1, log_warnings(log, UPT_MODULE2));
+	EXPECT_EQ(1, list_lines(pid));
+	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(NNESTED, shm[SHM_RESULT]);
+	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(2 * NNESTED, shm[SHM_RESULT]);
+	EXPECT_TRUE(is_balance(self->dev, mine, 2, 2, 0));
+}
+
+static long nothing(void)
+{
+	return 0;
+}
+
+static void nested_without_sigtrap(void)
+{
+	sigset_t trap;
+	int i;
+
+	sigemptyset(&trap);
+	sigaddset(&trap, SIGTRAP);
+	sigprocmask(SIG_BLOCK, &trap, NULL);
+	for (i = 0; i < 50; i++)
+		shm[SHM_RESULT] += call_nested(nothing);
+	sigpending(&trap);
+	shm[SHM_BAD] = sigismember(&trap, SIGTRAP);
+	signal(SIGTRAP, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &(sigset_t){ 0 }, NULL);
+	for (i = 0; i < 50; i++)
+		shm[SHM_RESULT] += call_nested(nothing);
+}
+
+/* Returns take no SIGTRAP: blocked, and then ignored, it is of no importance. */
+TEST_F(uprobes, returns_without_sigtrap)
+{
+	pid_t pid = start_prog(nested_without_sigtrap);
+	struct nested_ids ids;
+
+	ASSERT_EQ(0, probe_nested(self->dev, pid, 0, &ids));
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(0, shm[SHM_BAD]);
+	EXPECT_EQ(100 * NNESTED, shm[SHM_RESULT]);
+	EXPECT_TRUE(nested_balance(self->dev, &ids, 100, 100, 0));
 }

@@ -21,6 +21,24 @@ extern char add_ret[];		/* its ret */
 long sub(long a, long b);
 void nop_fn(void);		/* nop; ret */
 long own_sp(void);		/* returns its stack pointer */
+long call_own_sp(void);		/* calls it, and returns the same */
+extern char after_own_sp[];	/* where it returns to */
+extern char instead_of_own_sp[];	/* where 77 is returned instead */
+long call_pop_16(long a, long b);	/* returns a + b */
+long pop_16(long a, long b);
+long tail_outer(long a);	/* returns tail_inner(a + 1) */
+long tail_inner(long a);	/* returns 2 * a */
+long pop_jmp(long a);		/* returns a + 3, by a jump */
+long call_ret_to(void);		/* returns 5 */
+long ret_to(void *addr);
+/* Returns fn(arg), called on a stack whose top is the address on_stack_end. */
+long call_on_stack(void *stack, long (*fn)(long arg), long arg);
+extern char on_stack_end[];
+long walk_0(void);		/* calls walk_1, which calls walk_2, ... */
+long walk_1(void);
+long walk_2(void);
+long walk_3(void);		/* returns 9 */
+extern char after_walk_1[], after_walk_2[], after_walk_3[];
 void end_thread(void);		/* ends the calling thread, status 0 */
 void fill(char *buf);		/* writes 7 to 64 bytes */
 extern char fill_rep[];		/* its rep stosb */

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Signals, the trap flag, foreign breakpoints, debuggers. */
+/* Signals, the trap flag, foreign breakpoints. */
 #include <signal.h>
-#include <sys/ptrace.h>
-#include <sys/time.h>
-#include <sys/ucontext.h>
-#include <sys/user.h>
 
 #include "fixture.h"
+#include "frames.h"
 #include "probed.h"
 
 enum {
@@ -20,21 +17,6 @@ enum {
 	TRACES,		/* how many, and then each one */
 };
 
-static void set_handler(int sig, void (*handler)(int, siginfo_t *, void *))
-{
-	struct sigaction sa = {
-		.sa_sigaction = handler,
-		.sa_flags = SA_SIGINFO,
-	};
-
-	sigaction(sig, &sa, NULL);
-}
-
-static __u64 ip_of(void *context)
-{
-	return ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
-}
-
 static void on_tick(int sig, siginfo_t *info, void *context)
 {
 	long ip = ip_of(context);
@@ -46,28 +28,6 @@ static void on_tick(int sig, siginfo_t *info, void *context)
 	shm[CALLS] += add(shm[TICKS], 1) == shm[TICKS] + 1;
 }
 
-/*
- * The timer is set anew when its signal was handled and the program is back in
- * its loop, so that it gets on however long a signal takes.
- */
-static void next_tick(void)
-{
-	static const struct itimerval timer = { .it_value.tv_usec = 200 };
-	static long seen = -1;
-
-	if (seen == shm[TICKS])
-		return;
-	seen = shm[TICKS];
-	setitimer(ITIMER_REAL, &timer, NULL);
-}
-
-static void stop_ticks(void)
-{
-	static const struct itimerval never;
-
-	setitimer(ITIMER_REAL, &never, NULL);
-}
-
 static void publish_area(struct __test_metadata *_metadata, pid_t pid)
 {
 	unsigned long start, end;
@@ -77,6 +37,8 @@ static void publish_area(struct __test_metadata *_metadata, pid_t pid)
 	shm[AREA_END] = end;
 }
 
+/* How late a timer is, is the host's business. */
+#define NTICKS	10
 #define NADDS	20000
 
 static void add_with_ticks(void)
@@ -84,11 +46,12 @@ static void add_with_ticks(void)
 	long i;
 
 	set_handler(SIGALRM, on_tick);
-	for (i = 0; i < NADDS; i++) {
-		next_tick();
+	for (i = 0; i < NADDS || shm[TICKS] < NTICKS; i++) {
+		next_tick(shm[TICKS]);
 		shm[SHM_BAD] += add(i, 1) != i + 1;
 	}
 	stop_ticks();
+	shm[SHM_GOOD] = i;
 }
 
 /* C8: a timer at high rate over a copied instruction: hits = executions. */
@@ -101,10 +64,10 @@ TEST_F_TIMEOUT(uprobes, c8_timer, 60)
 	publish_area(_metadata, pid);
 	EXPECT_TRUE(exited(run_prog(pid), 0));
 	EXPECT_EQ(0, shm[SHM_BAD]);
-	EXPECT_LT(10, shm[TICKS]);
 	EXPECT_EQ(shm[TICKS], shm[CALLS]);
 	EXPECT_EQ(0, shm[INSIDE]);
-	EXPECT_EQ(NADDS + shm[TICKS], hits(self->dev, id));
+	EXPECT_LE(NADDS, shm[SHM_GOOD]);
+	EXPECT_EQ(shm[SHM_GOOD] + shm[TICKS], hits(self->dev, id));
 }
 
 #define NFILLS	1000
@@ -112,17 +75,18 @@ TEST_F_TIMEOUT(uprobes, c8_timer, 60)
 static void fill_with_ticks(void)
 {
 	char buf[64], filled[64];
-	int i;
+	long i;
 
 	memset(filled, 7, sizeof(filled));
 	set_handler(SIGALRM, on_tick);
-	for (i = 0; i < NFILLS; i++) {
-		next_tick();
+	for (i = 0; i < NFILLS || shm[TICKS] < NTICKS; i++) {
+		next_tick(shm[TICKS]);
 		memset(buf, 0, sizeof(buf));
 		fill(buf);
 		shm[SHM_BAD] += memcmp(buf, filled, sizeof(buf)) != 0;
 	}
 	stop_ticks();
+	shm[SHM_GOOD] = i;
 }
 
 /* C8: the same over one that takes many steps. */
@@ -135,9 +99,9 @@ TEST_F_TIMEOUT(uprobes, c8_timer_rep, 60)
 	publish_area(_metadata, pid);
 	EXPECT_TRUE(exited(run_prog(pid), 0));
 	EXPECT_EQ(0, shm[SHM_BAD]);
-	EXPECT_LT(10, shm[TICKS]);
 	EXPECT_EQ(0, shm[INSIDE]);
-	EXPECT_EQ(NFILLS, hits(self->dev, id));
+	EXPECT_LE(NFILLS, shm[SHM_GOOD]);
+	EXPECT_EQ(shm[SHM_GOOD], hits(self->dev, id));
 }
 
 static void on_usr1(int sig, siginfo_t *info, void *context)
@@ -245,7 +209,7 @@ TEST_F(uprobes, sigtrap_in_handler)
 	check_trap_unseen(_metadata, self->dev, trap_in_handler);
 }
 
-/* What a program, or its debugger, sees of a trap. */
+/* What a program sees of a trap. */
 struct trace {
 	long ip;
 	long code;
@@ -346,176 +310,4 @@ TEST_F(uprobes, foreign_breakpoint)
 	EXPECT_EQ(0, memcmp(&traces()[0], &traces()[1], sizeof(struct trace)));
 	EXPECT_EQ(1, hits(self->dev, before));
 	EXPECT_EQ(1, hits(self->dev, after));
-}
-
-static int cont_traced(pid_t pid)
-{
-	if (ptrace(PTRACE_CONT, pid, 0, 0))
-		return -1;
-	return wait_prog(pid);
-}
-
-static void be_traced(void)
-{
-	ptrace(PTRACE_TRACEME, 0, 0, 0);
-	for (;;) {
-		prog_stop();
-		shm[SHM_RESULT] = add(1, 2);
-	}
-}
-
-/* The first stop of a program that is traced by the test from now on. */
-static pid_t start_traced(void (*body)(void))
-{
-	pid_t pid = start_prog(body);
-
-	run_prog(pid);
-	return pid;
-}
-
-/* C15: a debugger writes a breakpoint over ours, and what it found back. */
-TEST_F(uprobes, c15_breakpoint_over_ours)
-{
-	pid_t pid = start_traced(be_traced);
-	int id = probe(self->dev, pid, add);
-	long word;
-
-	ASSERT_LE(0, id);
-	word = ptrace(PTRACE_PEEKTEXT, pid, add, 0);
-	ASSERT_EQ(0, ptrace(PTRACE_POKETEXT, pid, add, (word & ~0xffL) | 0xcc));
-	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
-	EXPECT_EQ(3, shm[SHM_RESULT]);
-	EXPECT_EQ(1, hits(self->dev, id));
-	ASSERT_EQ(0, ptrace(PTRACE_POKETEXT, pid, add, word));
-	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
-	EXPECT_EQ(2, hits(self->dev, id));
-	unprobe(self->dev, id);
-	EXPECT_TRUE(is_add(pid, add));
-	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
-	EXPECT_EQ(3, shm[SHM_RESULT]);
-}
-
-/* C15: a debugger that was there first: its breakpoint stays, ours waits. */
-TEST_F(uprobes, c15_breakpoint_before_ours)
-{
-	pid_t pid = start_traced(be_traced);
-	long word = ptrace(PTRACE_PEEKTEXT, pid, add, 0);
-	struct user_regs_struct regs;
-	int id;
-
-	ASSERT_EQ(0, ptrace(PTRACE_POKETEXT, pid, add, (word & ~0xffL) | 0xcc));
-	EXPECT_EQ(-EEXIST, probe(self->dev, pid, add));
-	EXPECT_EQ(SIGTRAP, WSTOPSIG(cont_traced(pid)));
-	ASSERT_EQ(0, ptrace(PTRACE_GETREGS, pid, 0, &regs));
-	EXPECT_EQ((uintptr_t)add + 1, regs.rip);
-
-	/* It removes it and goes on from there */
-	ASSERT_EQ(0, ptrace(PTRACE_POKETEXT, pid, add, word));
-	regs.rip--;
-	ASSERT_EQ(0, ptrace(PTRACE_SETREGS, pid, 0, &regs));
-	id = probe(self->dev, pid, add);
-	ASSERT_LE(0, id);
-	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
-	EXPECT_EQ(3, shm[SHM_RESULT]);
-	EXPECT_EQ(1, hits(self->dev, id));
-}
-
-/* C15: a debugger writes back text of before our probe: its bytes win. */
-TEST_F(uprobes, c15_text_written_back)
-{
-	pid_t pid = start_traced(be_traced);
-	long word = ptrace(PTRACE_PEEKTEXT, pid, add, 0);
-	int id = probe(self->dev, pid, add);
-
-	ASSERT_LE(0, id);
-	ASSERT_EQ(0, ptrace(PTRACE_POKETEXT, pid, add, word));
-	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
-	EXPECT_EQ(3, shm[SHM_RESULT]);
-	EXPECT_EQ(0, hits(self->dev, id));
-	unprobe(self->dev, id);
-	EXPECT_TRUE(is_add(pid, add));
-	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
-}
-
-/* C15: a debugger detaches, and the probe goes on. */
-TEST_F(uprobes, c15_detach)
-{
-	pid_t pid = start_traced(be_traced);
-	int id = probe(self->dev, pid, add);
-
-	ASSERT_LE(0, id);
-	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
-	EXPECT_EQ(1, hits(self->dev, id));
-	ASSERT_EQ(0, ptrace(PTRACE_DETACH, pid, 0, 0));
-	EXPECT_TRUE(WIFSTOPPED(wait_prog(pid)));
-	EXPECT_EQ(2, hits(self->dev, id));
-}
-
-static void be_stepped(void)
-{
-	ptrace(PTRACE_TRACEME, 0, 0, 0);
-	prog_stop();
-	step_me();
-	prog_stop();
-}
-
-/*
- * Steps to the function and then through it, up to its caller; notes where
- * each step ended, and how.
- */
-static int step_through(pid_t pid, struct trace *steps)
-{
-	struct user_regs_struct regs;
-	unsigned long caller_sp = 0;
-	siginfo_t info;
-	int i, n = 0;
-
-	for (i = 0; i < 10000; i++) {
-		if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0) ||
-		    WSTOPSIG(wait_prog(pid)) != SIGTRAP ||
-		    ptrace(PTRACE_GETREGS, pid, 0, &regs) ||
-		    ptrace(PTRACE_GETSIGINFO, pid, 0, &info))
-			return -1;
-		if (regs.rip == (uintptr_t)step_me)
-			caller_sp = regs.rsp + 8;
-		if (!caller_sp)
-			continue;
-		if (n == MAX_TRACES)
-			return -1;
-		steps[n].ip = regs.rip;
-		steps[n++].code = info.si_code;
-		if (regs.rsp == caller_sp)
-			return n;
-	}
-	return -1;
-}
-
-/* C15: single steps over probed instructions, each of them one step. */
-TEST_F(uprobes, c15_single_step)
-{
-	static struct trace unprobed[MAX_TRACES], probed[MAX_TRACES];
-	pid_t pid = start_traced(be_stepped);
-	int ids[64], i, n, nprobes;
-
-	n = step_through(pid, unprobed);
-	ASSERT_LT(10, n);
-	end_prog(pid);
-
-	pid = start_traced(be_stepped);
-	for (i = 0; step_me_insns[i].addr; i++) {
-		ASSERT_GT(ARRAY_SIZE(ids), i);
-		ids[i] = probe(self->dev, pid, (void *)step_me_insns[i].addr);
-		ASSERT_LE(0, ids[i]);
-	}
-	nprobes = i;
-	EXPECT_EQ(n, step_through(pid, probed));
-	for (i = 0; i < n; i++) {
-		EXPECT_EQ(unprobed[i].ip, probed[i].ip);
-		EXPECT_EQ(unprobed[i].code, probed[i].code);
-	}
-	for (i = 0; i < nprobes; i++) {
-		EXPECT_EQ(1, hits(self->dev, ids[i]))
-			TH_LOG("instruction %d", i);
-	}
-	EXPECT_EQ(SIGSTOP, WSTOPSIG(cont_traced(pid)));
 }

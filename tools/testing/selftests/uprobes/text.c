@@ -36,8 +36,9 @@ static long result_of(pid_t pid)
 }
 
 /* One probe: hit once, result right; afterwards memory is as before. */
-static void check_code(struct __test_metadata *_metadata, int dev,
-		       void (*body)(void), size_t size, long result)
+static void check_code_of(struct __test_metadata *_metadata, int dev,
+			  int (*probe)(int dev, pid_t pid, const void *addr),
+			  void (*body)(void), size_t size, long result)
 {
 	char before[2 * PAGE_SZ], after[2 * PAGE_SZ];
 	pid_t pid = start_prog(body);
@@ -57,6 +58,14 @@ static void check_code(struct __test_metadata *_metadata, int dev,
 	EXPECT_EQ(result, result_of(pid));
 	EXPECT_EQ(2, hits(dev, id));
 	end_prog(pid);
+}
+
+/* The same for the return of the function that starts there. */
+static void check_code(struct __test_metadata *_metadata, int dev,
+		       void (*body)(void), size_t size, long result)
+{
+	check_code_of(_metadata, dev, probe, body, size, result);
+	check_code_of(_metadata, dev, probe_ret, body, size, result);
 }
 
 static void code_in_text(void)
@@ -387,6 +396,47 @@ TEST_F(uprobes, overwritten)
 	EXPECT_EQ(-1, shm[RESULT2]);
 }
 
+/* nop; jmp *%rdi */
+static const unsigned char tail_call[] = { 0x90, 0xff, 0xe7 };
+
+static char *changing_code;
+
+static long overwrite(void)
+{
+	memcpy(changing_code, sub, 7);
+	return 42;
+}
+
+static void code_that_changes_in_call(void)
+{
+	changing_code = map_add(NULL, RWX, MAP_PRIVATE);
+	memcpy(changing_code, tail_call, sizeof(tail_call));
+	shm[CODE] = (long)changing_code;
+	prog_stop();
+	shm[SHM_RESULT] = ((long (*)(long (*)(void)))changing_code)(overwrite);
+	prog_stop();
+	shm[SHM_RESULT] = ((add_fn)changing_code)(1, 2);
+	prog_stop();
+}
+
+/* A function that is overwritten inside of its call: that returns all right. */
+TEST_F(uprobes, overwritten_in_call)
+{
+	pid_t pid = start_prog(code_that_changes_in_call);
+	char *code = code_of(pid), now[7];
+	int id = probe_ret(self->dev, pid, code);
+
+	ASSERT_LE(0, id);
+	EXPECT_EQ(42, result_of(pid));
+	EXPECT_EQ(1, entries(self->dev, id));
+	EXPECT_EQ(1, hits(self->dev, id) + missed(self->dev, id));
+	EXPECT_EQ(-1, result_of(pid));
+	EXPECT_EQ(1, entries(self->dev, id));
+	unprobe(self->dev, id);
+	ASSERT_EQ(0, read_mem(pid, code, now, sizeof(now)));
+	EXPECT_EQ(0, memcmp(now, sub, sizeof(now)));
+}
+
 /*
  * Two probes of one page: it is private as long as one of them is there. The
  * field Anonymous of smaps tells; Private_Dirty would count pages of the file
@@ -399,8 +449,8 @@ TEST_F(uprobes, shared_again)
 	long before = smaps_kb(pid, code, "Anonymous");
 	int one, two;
 
-	one = probe(self->dev, pid, add);
-	two = probe(self->dev, pid, add_ret);
+	one = probe(self->dev, pid, add_ret);
+	two = probe_ret(self->dev, pid, add);
 	ASSERT_LE(0, one);
 	ASSERT_LE(0, two);
 	EXPECT_EQ(before + 4, smaps_kb(pid, code, "Anonymous"));

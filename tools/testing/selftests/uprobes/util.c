@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -113,6 +114,40 @@ int upt_register(int dev, struct upt_probe *probe)
 	return probe->result;
 }
 
+int upt_add(int dev, struct upt_probe *probe)
+{
+	request(dev, UPT_ADD, probe);
+	return probe->id;
+}
+
+void upt_step(int dev, const struct upt_step *step)
+{
+	struct upt_step req = *step;
+
+	request(dev, UPT_STEP, &req);
+}
+
+/* An object that is not registered now is for that place from now on. */
+void upt_move(int dev, int id, pid_t pid, const void *addr)
+{
+	struct upt_probe req = {
+		.id = id,
+		.pid = pid,
+		.vaddr = (uintptr_t)addr,
+	};
+
+	request(dev, UPT_MOVE, &req);
+}
+
+/* Room for UPT_MAX_EVENTS of them. */
+int upt_events(int dev, struct upt_event *events)
+{
+	struct upt_events req = { .events = (uintptr_t)events };
+
+	request(dev, UPT_EVENTS, &req);
+	return req.n;
+}
+
 int upt_register_batch(int dev, struct upt_batch *batch)
 {
 	request(dev, UPT_REGISTER_BATCH, batch);
@@ -155,18 +190,43 @@ int upt_misuse(int dev, enum upt_call call, pid_t pid, const void *addr)
 	return req.result;
 }
 
+/* A return probe with an entry_handler and some data. */
+static struct upt_probe new_ret(pid_t pid, const void *addr)
+{
+	return (struct upt_probe){
+		.pid = pid,
+		.type = UPT_URETPROBE,
+		.vaddr = (uintptr_t)addr,
+		.entry = true,
+		.data_size = 24,
+	};
+}
+
+static struct upt_probe new_probe(pid_t pid, const void *addr)
+{
+	return (struct upt_probe){
+		.pid = pid,
+		.vaddr = (uintptr_t)addr,
+	};
+}
+
+static int register_new(int dev, struct upt_probe *req, enum upt_kind kind,
+			unsigned long arg)
+{
+	int ret;
+
+	req->kind = kind;
+	req->arg = arg;
+	ret = upt_register(dev, req);
+	return ret ? ret : req->id;
+}
+
 int probe_kind(int dev, pid_t pid, const void *addr, enum upt_kind kind,
 	       unsigned long arg)
 {
-	struct upt_probe req = {
-		.pid = pid,
-		.vaddr = (uintptr_t)addr,
-		.kind = kind,
-		.arg = arg,
-	};
-	int ret = upt_register(dev, &req);
+	struct upt_probe req = new_probe(pid, addr);
 
-	return ret ? ret : req.id;
+	return register_new(dev, &req, kind, arg);
 }
 
 int probe(int dev, pid_t pid, const void *addr)
@@ -174,9 +234,57 @@ int probe(int dev, pid_t pid, const void *addr)
 	return probe_kind(dev, pid, addr, UPT_COUNT, 0);
 }
 
+int probe_ret_kind(int dev, pid_t pid, const void *addr, enum upt_kind kind,
+		   unsigned long arg)
+{
+	struct upt_probe req = new_ret(pid, addr);
+
+	return register_new(dev, &req, kind, arg);
+}
+
+int probe_ret(int dev, pid_t pid, const void *addr)
+{
+	return probe_ret_kind(dev, pid, addr, UPT_COUNT, 0);
+}
+
+int idle_probe(int dev, pid_t pid, const void *addr)
+{
+	struct upt_probe req = new_probe(pid, addr);
+
+	req.log = true;
+	return upt_add(dev, &req);
+}
+
+int idle_ret(int dev, pid_t pid, const void *addr)
+{
+	struct upt_probe req = new_ret(pid, addr);
+
+	req.log = true;
+	return upt_add(dev, &req);
+}
+
+void add_step(int dev, int id, enum upt_when when, enum upt_kind kind,
+	      int target)
+{
+	struct upt_step step = {
+		.id = id,
+		.when = when,
+		.kind = kind,
+		.target = target,
+		.n = 1,
+	};
+
+	upt_step(dev, &step);
+}
+
 int unprobe(int dev, int id)
 {
 	return upt_op(dev, UPT_UNREGISTER, id);
+}
+
+int init_returns(int dev, pid_t pid, const void *addr)
+{
+	return upt_misuse(dev, UPT_CALL_INIT, pid, addr);
 }
 
 long hits(int dev, int id)
@@ -184,17 +292,37 @@ long hits(int dev, int id)
 	return upt_read(dev, id).hits;
 }
 
-/* Waits for the first hit, but not for ever. */
-bool wait_hits(int dev, int id)
+long entries(int dev, int id)
+{
+	return upt_read(dev, id).entries;
+}
+
+long missed(int dev, int id)
+{
+	return upt_read(dev, id).nmissed;
+}
+
+static bool wait_count(long (*count)(int dev, int id), int dev, int id)
 {
 	int tries;
 
 	for (tries = 0; tries < 5000; tries++) {
-		if (hits(dev, id))
+		if (count(dev, id))
 			return true;
 		sleep_ms(1);
 	}
 	return false;
+}
+
+/* Wait for the first one, but not for ever. */
+bool wait_hits(int dev, int id)
+{
+	return wait_count(hits, dev, id);
+}
+
+bool wait_entries(int dev, int id)
+{
+	return wait_count(entries, dev, id);
 }
 
 void prog_stop(void)
@@ -260,13 +388,23 @@ static int open_mem(pid_t pid, int flags)
 	return fd;
 }
 
-int read_mem(pid_t pid, const void *addr, void *buf, size_t len)
+int peek_mem(pid_t pid, const void *addr, void *buf, size_t len)
 {
 	int fd = open_mem(pid, O_RDONLY);
 	ssize_t ret = pread(fd, buf, len, (uintptr_t)addr);
 
 	close(fd);
 	return ret == (ssize_t)len ? 0 : -1;
+}
+
+int read_mem(pid_t pid, const void *addr, void *buf, size_t len)
+{
+	struct iovec to = { buf, len }, from = { (void *)addr, len };
+
+	if (process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)len)
+		return 0;
+	/* Only a debugger can read text that the program itself cannot read */
+	return peek_mem(pid, addr, buf, len);
 }
 
 int write_mem(pid_t pid, const void *addr, const void *buf, size_t len)

@@ -28,6 +28,7 @@
 /* As in <linux/uprobes.h>. */
 #define UPROBE_FLAG_DISABLED	1
 #define UPROBE_FLAG_INHERIT	2
+#define UPROBE_MAX_RETURNS	256
 
 /* A C function that is called as it is written, and not merged with others. */
 #define __probed	__attribute__((__noipa__))
@@ -41,19 +42,39 @@ int upt_open(const char *module);
 int upt_load(const char *module, const char *parameters);
 int upt_unload(const char *module);
 int upt_register(int dev, struct upt_probe *probe);
+int upt_add(int dev, struct upt_probe *probe);
+void upt_step(int dev, const struct upt_step *step);
+void upt_move(int dev, int id, pid_t pid, const void *addr);
 int upt_register_batch(int dev, struct upt_batch *batch);
 int upt_unregister_batch(int dev, const struct upt_batch *batch);
 int upt_op(int dev, unsigned long op, int id);
 struct upt_state upt_read(int dev, int id);
+int upt_events(int dev, struct upt_event *events);
 int upt_misuse(int dev, enum upt_call call, pid_t pid, const void *addr);
 
-/* The common cases. probe() returns an id, or the errno of the API. */
+/* The common cases. probe...() returns an id, or the errno of the API. */
 int probe(int dev, pid_t pid, const void *addr);
 int probe_kind(int dev, pid_t pid, const void *addr, enum upt_kind kind,
 	       unsigned long arg);
+int probe_ret(int dev, pid_t pid, const void *addr);
+int probe_ret_kind(int dev, pid_t pid, const void *addr, enum upt_kind kind,
+		   unsigned long arg);
 int unprobe(int dev, int id);
+int init_returns(int dev, pid_t pid, const void *addr);
 long hits(int dev, int id);
+long entries(int dev, int id);
+long missed(int dev, int id);
 bool wait_hits(int dev, int id);
+bool wait_entries(int dev, int id);
+
+/*
+ * The same objects, but not registered yet, and what else they do: kind to one
+ * object, always.
+ */
+int idle_probe(int dev, pid_t pid, const void *addr);
+int idle_ret(int dev, pid_t pid, const void *addr);
+void add_step(int dev, int id, enum upt_when when, enum upt_kind kind,
+	      int target);
 
 /* Probed programs. */
 pid_t start_prog(void (*body)(void));
@@ -73,8 +94,12 @@ static inline bool killed(int status, int sig)
 	return WIFSIGNALED(status) && WTERMSIG(status) == sig;
 }
 
-/* Memory and mappings of a program. */
+/*
+ * Memory and mappings of a program. read_mem() tells what is there, peek_mem()
+ * what a debugger is told: text without our breakpoints, for instance.
+ */
 int read_mem(pid_t pid, const void *addr, void *buf, size_t len);
+int peek_mem(pid_t pid, const void *addr, void *buf, size_t len);
 int write_mem(pid_t pid, const void *addr, const void *buf, size_t len);
 bool find_map(pid_t pid, const char *name, unsigned long *start,
 	      unsigned long *end);

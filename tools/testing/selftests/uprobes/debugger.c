@@ -1,0 +1,1081 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * C15: debuggers, by ptrace() itself and by gdb. A debugger sees, writes and
+ * steps as if there were no probes, and these go on counting.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "frames.h"
+#include "probed.h"
+
+enum {
+	GO = SHM_FREE,
+	FRAME,		/* frame pointer of what the chain called */
+};
+
+#define INT3	0xcc
+
+static int cont_traced(pid_t pid)
+{
+	if (ptrace(PTRACE_CONT, pid, 0, 0))
+		return -1;
+	return wait_prog(pid);
+}
+
+static int step_traced(pid_t pid)
+{
+	if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0))
+		return -1;
+	return wait_prog(pid);
+}
+
+static bool stopped_by(int status, int sig)
+{
+	return WIFSTOPPED(status) && WSTOPSIG(status) == sig;
+}
+
+/* The first stop of a program that is traced by the test from now on. */
+static pid_t start_traced(void (*body)(void))
+{
+	pid_t pid = start_prog(body);
+
+	run_prog(pid);
+	return pid;
+}
+
+static void be_traced(void)
+{
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	for (;;) {
+		prog_stop();
+		shm[SHM_RESULT] = add(1, 2);
+	}
+}
+
+static long peek(pid_t pid, const void *addr)
+{
+	return ptrace(PTRACE_PEEKTEXT, pid, addr, 0);
+}
+
+static long poke(pid_t pid, const void *addr, long word)
+{
+	return ptrace(PTRACE_POKETEXT, pid, addr, word);
+}
+
+static int peek_byte(pid_t pid, const void *addr)
+{
+	return peek(pid, addr) & 0xff;
+}
+
+static long poke_byte(pid_t pid, const void *addr, int byte)
+{
+	return poke(pid, addr, (peek(pid, addr) & ~0xffL) | byte);
+}
+
+/* What is in its memory, breakpoints and trampolines included. */
+static int real_byte(pid_t pid, const void *addr)
+{
+	unsigned char byte;
+
+	return read_mem(pid, addr, &byte, sizeof(byte)) ? -1 : byte;
+}
+
+static long real_word(pid_t pid, const void *addr)
+{
+	long word;
+
+	return read_mem(pid, addr, &word, sizeof(word)) ? -1 : word;
+}
+
+/* This process has the same text, and no probes. */
+static int own_byte(const void *addr)
+{
+	return *(const unsigned char *)addr;
+}
+
+static long own_word(const void *addr)
+{
+	long word;
+
+	memcpy(&word, addr, sizeof(word));
+	return word;
+}
+
+static unsigned long ip_of_traced(pid_t pid)
+{
+	struct user_regs_struct regs;
+
+	return ptrace(PTRACE_GETREGS, pid, 0, &regs) ? 0 : regs.rip;
+}
+
+static long set_ip(pid_t pid, const void *ip)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, pid, 0, &regs))
+		return -1;
+	regs.rip = (uintptr_t)ip;
+	return ptrace(PTRACE_SETREGS, pid, 0, &regs);
+}
+
+/* Continues it into the debugger's breakpoint at addr. */
+static void expect_breakpoint(struct __test_metadata *_metadata, pid_t pid,
+			      const void *addr)
+{
+	siginfo_t info;
+
+	ASSERT_TRUE(stopped_by(cont_traced(pid), SIGTRAP));
+	EXPECT_EQ((uintptr_t)addr + 1, ip_of_traced(pid));
+	ASSERT_EQ(0, ptrace(PTRACE_GETSIGINFO, pid, 0, &info));
+	EXPECT_EQ(SI_KERNEL, info.si_code);
+}
+
+/* A debugger reads text as it would be without us: words, pages, any part. */
+TEST_F(uprobes, c15_text_is_read)
+{
+	pid_t pid = start_traced(be_traced);
+	char page[PAGE_SZ];
+	const char *at;
+	int i;
+
+	for (i = 0; every_insns[i].addr; i++) {
+		at = (const char *)every_insns[i].addr;
+		ASSERT_LE(0, probe(self->dev, pid, at));
+		EXPECT_EQ(INT3, real_byte(pid, at));
+	}
+	for (i = 0; every_insns[i].addr; i++) {
+		at = (const char *)every_insns[i].addr;
+		EXPECT_EQ(own_word(at), peek(pid, at));
+		EXPECT_EQ(own_word(at - 7), peek(pid, at - 7));
+	}
+	at = (const char *)(every_insns[0].addr & -PAGE_SZ);
+	ASSERT_EQ(0, peek_mem(pid, at, page, sizeof(page)));
+	EXPECT_EQ(0, memcmp(page, at, sizeof(page)));
+
+	/* At the start of a page, in a word of two */
+	at = pages + PAGE_SZ;
+	ASSERT_LE(0, probe(self->dev, pid, at));
+	EXPECT_EQ(INT3, real_byte(pid, at));
+	EXPECT_EQ(own_word(at - 4), peek(pid, at - 4));
+	ASSERT_EQ(0, peek_mem(pid, at - PAGE_SZ / 2, page, sizeof(page)));
+	EXPECT_EQ(0, memcmp(page, at - PAGE_SZ / 2, sizeof(page)));
+}
+
+/*
+ * A debugger's breakpoint over ours raises its SIGTRAP, and is no hit. What the
+ * debugger does then is one: take it out, step, put it back.
+ */
+static void check_over_ours(struct __test_metadata *_metadata, int dev,
+			    enum upt_type type)
+{
+	pid_t pid = start_traced(be_traced);
+	int id = type == UPT_UPROBE ? probe(dev, pid, add) :
+				      probe_ret(dev, pid, add);
+	int i;
+
+	ASSERT_LE(0, id);
+	ASSERT_EQ(0, poke_byte(pid, add, INT3));
+	EXPECT_EQ(INT3, peek_byte(pid, add));
+	for (i = 0; i < 5; i++) {
+		expect_breakpoint(_metadata, pid, add);
+		EXPECT_EQ(i, hits(dev, id));
+		ASSERT_EQ(0, poke_byte(pid, add, own_byte(add)));
+		ASSERT_EQ(0, set_ip(pid, add));
+		EXPECT_TRUE(stopped_by(step_traced(pid), SIGTRAP));
+		EXPECT_EQ((uintptr_t)add_ret, ip_of_traced(pid));
+		ASSERT_EQ(0, poke_byte(pid, add, INT3));
+		EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+		EXPECT_EQ(3, shm[SHM_RESULT]);
+		EXPECT_EQ(i + 1, hits(dev, id));
+	}
+	ASSERT_EQ(0, poke_byte(pid, add, own_byte(add)));
+	EXPECT_EQ(own_word(add), peek(pid, add));
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(6, hits(dev, id));
+	if (type == UPT_URETPROBE)
+		EXPECT_TRUE(balanced(dev, id));
+
+	unprobe(dev, id);
+	EXPECT_EQ(own_word(add), real_word(pid, add));
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+}
+
+TEST_F(uprobes, c15_breakpoint_over_ours)
+{
+	check_over_ours(_metadata, self->dev, UPT_UPROBE);
+}
+
+TEST_F(uprobes, c15_breakpoint_over_return_probe)
+{
+	check_over_ours(_metadata, self->dev, UPT_URETPROBE);
+}
+
+/* Our probe is removed under a debugger's breakpoint, which stays. */
+TEST_F(uprobes, c15_ours_is_removed_first)
+{
+	pid_t pid = start_traced(be_traced);
+	int id = probe(self->dev, pid, add);
+
+	ASSERT_LE(0, id);
+	ASSERT_EQ(0, poke_byte(pid, add, INT3));
+	unprobe(self->dev, id);
+	EXPECT_EQ(INT3, real_byte(pid, add));
+	EXPECT_EQ(INT3, peek_byte(pid, add));
+	expect_breakpoint(_metadata, pid, add);
+	EXPECT_EQ(-EEXIST, probe(self->dev, pid, add));
+
+	ASSERT_EQ(0, poke_byte(pid, add, own_byte(add)));
+	ASSERT_EQ(0, set_ip(pid, add));
+	EXPECT_EQ(own_word(add), real_word(pid, add));
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+	EXPECT_EQ(0, hits(self->dev, id));
+}
+
+/* A debugger's breakpoint is removed over ours, which stays. */
+TEST_F(uprobes, c15_theirs_is_removed_first)
+{
+	pid_t pid = start_traced(be_traced);
+	int id = probe(self->dev, pid, add);
+
+	ASSERT_LE(0, id);
+	ASSERT_EQ(0, poke_byte(pid, add, INT3));
+	ASSERT_EQ(0, poke_byte(pid, add, own_byte(add)));
+	EXPECT_EQ(INT3, real_byte(pid, add));
+	EXPECT_EQ(own_word(add), peek(pid, add));
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(1, hits(self->dev, id));
+	unprobe(self->dev, id);
+	EXPECT_EQ(own_word(add), real_word(pid, add));
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(1, hits(self->dev, id));
+}
+
+/* More than one of ours under it, and a disabled one: it is for all of them. */
+TEST_F(uprobes, c15_breakpoint_over_two)
+{
+	pid_t pid = start_traced(be_traced);
+	int one = probe(self->dev, pid, add);
+	int two = probe(self->dev, pid, add);
+
+	ASSERT_LE(0, one);
+	ASSERT_LE(0, two);
+	ASSERT_EQ(0, upt_op(self->dev, UPT_DISABLE, two));
+	ASSERT_EQ(0, poke_byte(pid, add, INT3));
+	expect_breakpoint(_metadata, pid, add);
+	unprobe(self->dev, one);
+	ASSERT_EQ(0, set_ip(pid, add));
+	expect_breakpoint(_metadata, pid, add);
+	ASSERT_EQ(0, upt_op(self->dev, UPT_ENABLE, two));
+	ASSERT_EQ(0, set_ip(pid, add));
+	expect_breakpoint(_metadata, pid, add);
+
+	ASSERT_EQ(0, poke_byte(pid, add, own_byte(add)));
+	ASSERT_EQ(0, set_ip(pid, add));
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+	EXPECT_EQ(0, hits(self->dev, one));
+	EXPECT_EQ(1, hits(self->dev, two));
+}
+
+/* A debugger that was there first: its breakpoint stays, ours waits. */
+TEST_F(uprobes, c15_breakpoint_before_ours)
+{
+	pid_t pid = start_traced(be_traced);
+	int id;
+
+	ASSERT_EQ(0, poke_byte(pid, add, INT3));
+	EXPECT_EQ(-EEXIST, probe(self->dev, pid, add));
+	EXPECT_EQ(-EEXIST, probe_ret(self->dev, pid, add));
+	expect_breakpoint(_metadata, pid, add);
+
+	/* It removes it and goes on from there */
+	ASSERT_EQ(0, poke_byte(pid, add, own_byte(add)));
+	ASSERT_EQ(0, set_ip(pid, add));
+	id = probe(self->dev, pid, add);
+	ASSERT_LE(0, id);
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+	EXPECT_EQ(1, hits(self->dev, id));
+}
+
+/* A debugger that leaves its breakpoint behind: the program dies of it. */
+TEST_F(uprobes, c15_breakpoint_is_left)
+{
+	pid_t pid = start_traced(be_traced);
+	int id = probe(self->dev, pid, add);
+
+	ASSERT_LE(0, id);
+	ASSERT_EQ(0, poke_byte(pid, add, INT3));
+	ASSERT_EQ(0, ptrace(PTRACE_DETACH, pid, 0, 0));
+	EXPECT_TRUE(killed(wait_prog(pid), SIGTRAP));
+	EXPECT_EQ(0, hits(self->dev, id));
+}
+
+/* A debugger writes back what it has read, or something beside our probe. */
+TEST_F(uprobes, c15_text_is_written)
+{
+	pid_t pid = start_traced(be_traced);
+	int id = probe(self->dev, pid, add);
+	/* Between the function and the next one there is room */
+	const int shift = 8 * ADD_SIZE;
+	long word;
+
+	ASSERT_LE(0, id);
+	ASSERT_EQ(0, poke(pid, add, peek(pid, add)));
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(1, hits(self->dev, id));
+
+	word = (own_word(add) & ~(0xffL << shift)) | 0x90L << shift;
+	ASSERT_EQ(0, poke(pid, add, word));
+	EXPECT_EQ(word, peek(pid, add));
+	EXPECT_EQ((word & ~0xffL) | INT3, real_word(pid, add));
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+	EXPECT_EQ(2, hits(self->dev, id));
+	unprobe(self->dev, id);
+	EXPECT_EQ(word, real_word(pid, add));
+}
+
+/* A debugger writes another instruction over the probed one: it is executed. */
+TEST_F(uprobes, c15_other_text_is_written)
+{
+	/* xor %eax, %eax; nop; nop; ret */
+	static const long zero = 0xc39090c031;
+	pid_t pid = start_traced(be_traced);
+	int id = probe(self->dev, pid, add);
+
+	ASSERT_LE(0, id);
+	ASSERT_EQ(0, poke(pid, add, zero));
+	EXPECT_EQ(zero, peek(pid, add));
+	shm[SHM_RESULT] = -1;
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(0, shm[SHM_RESULT]);
+	EXPECT_EQ(zero, peek(pid, add));
+	unprobe(self->dev, id);
+	EXPECT_EQ(zero, real_word(pid, add));
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(0, shm[SHM_RESULT]);
+}
+
+/* A debugger detaches, and the probe goes on. */
+TEST_F(uprobes, c15_detach)
+{
+	pid_t pid = start_traced(be_traced);
+	int id = probe(self->dev, pid, add);
+	int ret = probe_ret(self->dev, pid, add);
+
+	ASSERT_LE(0, id);
+	ASSERT_LE(0, ret);
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(1, hits(self->dev, id));
+	ASSERT_EQ(0, ptrace(PTRACE_DETACH, pid, 0, 0));
+	EXPECT_TRUE(WIFSTOPPED(wait_prog(pid)));
+	EXPECT_EQ(2, hits(self->dev, id));
+	EXPECT_EQ(2, hits(self->dev, ret));
+	EXPECT_TRUE(balanced(self->dev, ret));
+}
+
+static __probed long stop_inside(void)
+{
+	shm[FRAME] = (long)__builtin_frame_address(0);
+	prog_stop();
+	return 0;
+}
+
+static void chain_traced(void)
+{
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	prog_stop();
+	shm[SHM_RESULT] = chain(stop_inside);
+	prog_stop();
+}
+
+/* The slot of the nth return address above the function that stopped. */
+static const long *return_slot(pid_t pid, int n)
+{
+	long frame = shm[FRAME];
+
+	while (n--)
+		frame = real_word(pid, (void *)frame);
+	return (const long *)(frame + 8);
+}
+
+static const char * const way_back[] = { inner_ret, middle_ret, outer_ret,
+	chain_ret };
+
+/* Inside return-probed calls the debugger finds the way back as it was. */
+TEST_F(uprobes, c15_return_addresses)
+{
+	pid_t pid = start_traced(chain_traced);
+	struct areas areas;
+	struct calls calls;
+	const long *slot;
+	long word;
+	size_t i;
+
+	ASSERT_EQ(0, watch_chain(self->dev, pid, stop_inside, &calls));
+	ASSERT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	ASSERT_TRUE(find_areas(pid, &areas));
+	EXPECT_FALSE(in_areas(&areas, ip_of_traced(pid)));
+	for (i = 0; i < ARRAY_SIZE(way_back); i++) {
+		slot = return_slot(pid, i);
+		EXPECT_TRUE(in_areas(&areas, real_word(pid, slot)));
+		EXPECT_EQ((long)way_back[i], peek(pid, slot));
+		EXPECT_EQ(0, peek_mem(pid, slot, &word, sizeof(word)));
+		EXPECT_EQ((long)way_back[i], word);
+		/* Half of it */
+		EXPECT_EQ((long)way_back[i] >> 32,
+			  peek(pid, (char *)slot + 4) & 0xffffffff);
+		/* Written as it was read */
+		ASSERT_EQ(0, poke(pid, slot, peek(pid, slot)));
+	}
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+	EXPECT_TRUE(calls_are(self->dev, &calls, 1, 1));
+	EXPECT_TRUE(exited(cont_traced(pid), 0));
+}
+
+static void *chain_in_thread(void *arg)
+{
+	shm[SHM_RESULT] = chain(stop_inside);
+	return NULL;
+}
+
+static void chain_in_new_thread(void)
+{
+	run_threads(chain_in_thread, 1);
+}
+
+/* The stack of any thread, read by who has not even attached. */
+TEST_F(uprobes, c15_return_addresses_of_thread)
+{
+	pid_t pid = start_prog(chain_in_new_thread);
+	struct areas areas;
+	struct calls calls;
+	long word;
+	size_t i;
+
+	ASSERT_EQ(0, watch_chain(self->dev, pid, stop_inside, &calls));
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	ASSERT_TRUE(find_areas(pid, &areas));
+	for (i = 0; i < ARRAY_SIZE(way_back); i++) {
+		EXPECT_TRUE(in_areas(&areas,
+				     real_word(pid, return_slot(pid, i))));
+		EXPECT_EQ(0, peek_mem(pid, return_slot(pid, i), &word,
+				      sizeof(word)));
+		EXPECT_EQ((long)way_back[i], word);
+	}
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+	EXPECT_TRUE(calls_are(self->dev, &calls, 1, 1));
+}
+
+/* A debugger changes where a return-probed call returns to. */
+TEST_F(uprobes, c15_return_address_is_written)
+{
+	pid_t pid = start_traced(chain_traced);
+	struct calls calls;
+	const long *slot;
+	size_t i;
+
+	ASSERT_EQ(0, watch_chain(self->dev, pid, stop_inside, &calls));
+	ASSERT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	slot = return_slot(pid, 1);
+	ASSERT_EQ((long)middle_ret, peek(pid, slot));
+	ASSERT_EQ(0, poke(pid, slot, (long)middle_alt));
+	EXPECT_EQ((long)middle_alt, peek(pid, slot));
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_EQ(102, shm[SHM_RESULT]);
+	EXPECT_TRUE(exited(cont_traced(pid), 0));
+	for (i = 0; i < NCALLS; i++)
+		EXPECT_TRUE(balanced(self->dev, calls.ids[i]));
+}
+
+static long leaf_calls(void)
+{
+	syscall(SYS_getppid);
+	return leaf();
+}
+
+static void call_around(void)
+{
+	int i;
+
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	prog_stop();
+	syscall(SYS_getpid);
+	for (i = 0; i < 3; i++)
+		shm[SHM_RESULT] += chain(leaf_calls);
+	syscall(SYS_getuid);
+	prog_stop();
+}
+
+#define MAX_STOPS	64
+
+/* The system calls up to the next stop; an entry and an exit for each. */
+static int follow_calls(pid_t pid, long *stops)
+{
+	struct user_regs_struct regs;
+	int status, n = 0;
+
+	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACESYSGOOD))
+		return -1;
+	for (;;) {
+		if (ptrace(PTRACE_SYSCALL, pid, 0, 0))
+			return -1;
+		status = wait_prog(pid);
+		if (stopped_by(status, SIGSTOP))
+			return n;
+		if (!stopped_by(status, SIGTRAP | 0x80) || n == MAX_STOPS ||
+		    ptrace(PTRACE_GETREGS, pid, 0, &regs))
+			return -1;
+		stops[n++] = regs.orig_rax;
+	}
+}
+
+/* PTRACE_SYSCALL stops at what the program calls, and at nothing else. */
+TEST_F(uprobes, c15_system_calls)
+{
+	long unprobed[MAX_STOPS], probed[MAX_STOPS];
+	pid_t pid = start_traced(call_around);
+	struct calls calls;
+	int i, n;
+
+	n = follow_calls(pid, unprobed);
+	ASSERT_LE(10, n);
+	end_prog(pid);
+
+	pid = start_traced(call_around);
+	ASSERT_EQ(0, watch_chain(self->dev, pid, leaf_calls, &calls));
+	ASSERT_LE(0, probe(self->dev, pid, load_insn));
+	ASSERT_LE(0, probe(self->dev, pid, leaf));
+	EXPECT_EQ(n, follow_calls(pid, probed));
+	for (i = 0; i < n; i++)
+		EXPECT_EQ(unprobed[i], probed[i]);
+	EXPECT_EQ(18, shm[SHM_RESULT]);
+	EXPECT_TRUE(calls_are(self->dev, &calls, 3, 3));
+}
+
+/* What a debugger sees of a step. */
+struct trace {
+	long ip;
+	long code;
+};
+
+#define MAX_TRACES	256
+
+static void be_stepped(void)
+{
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	prog_stop();
+	step_me();
+	prog_stop();
+}
+
+static void chain_stepped(void)
+{
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	prog_stop();
+	chain(leaf);
+	prog_stop();
+}
+
+/*
+ * Steps to the function and then through it, up to its caller; notes where
+ * each step ended, and how.
+ */
+static int step_through(pid_t pid, const void *fn, struct trace *steps)
+{
+	struct user_regs_struct regs;
+	unsigned long caller_sp = 0;
+	siginfo_t info;
+	int i, n = 0;
+
+	for (i = 0; i < 10000; i++) {
+		if (!stopped_by(step_traced(pid), SIGTRAP) ||
+		    ptrace(PTRACE_GETREGS, pid, 0, &regs) ||
+		    ptrace(PTRACE_GETSIGINFO, pid, 0, &info))
+			return -1;
+		if (regs.rip == (uintptr_t)fn)
+			caller_sp = regs.rsp + 8;
+		if (!caller_sp)
+			continue;
+		if (n == MAX_TRACES)
+			return -1;
+		steps[n].ip = regs.rip;
+		steps[n++].code = info.si_code;
+		if (regs.rsp == caller_sp)
+			return n;
+	}
+	return -1;
+}
+
+static void expect_same_steps(struct __test_metadata *_metadata,
+			      const struct trace *unprobed,
+			      const struct trace *probed, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		EXPECT_EQ(unprobed[i].ip, probed[i].ip)
+			TH_LOG("step %d", i);
+		EXPECT_EQ(unprobed[i].code, probed[i].code)
+			TH_LOG("step %d", i);
+	}
+}
+
+/* Single steps over probed instructions, each of them one step. */
+TEST_F(uprobes, c15_single_step)
+{
+	static struct trace unprobed[MAX_TRACES], probed[MAX_TRACES];
+	pid_t pid = start_traced(be_stepped);
+	int ids[64], i, n, nprobes;
+
+	n = step_through(pid, step_me, unprobed);
+	ASSERT_LT(10, n);
+	end_prog(pid);
+
+	pid = start_traced(be_stepped);
+	for (i = 0; step_me_insns[i].addr; i++) {
+		ASSERT_GT(ARRAY_SIZE(ids), i);
+		ids[i] = probe(self->dev, pid, (void *)step_me_insns[i].addr);
+		ASSERT_LE(0, ids[i]);
+	}
+	nprobes = i;
+	EXPECT_EQ(n, step_through(pid, step_me, probed));
+	expect_same_steps(_metadata, unprobed, probed, n);
+	for (i = 0; i < nprobes; i++) {
+		EXPECT_EQ(1, hits(self->dev, ids[i]))
+			TH_LOG("instruction %d", i);
+	}
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+}
+
+/* The same through calls that are return-probed, and a probed ret. */
+TEST_F(uprobes, c15_single_step_over_returns)
+{
+	static struct trace unprobed[MAX_TRACES], probed[MAX_TRACES];
+	pid_t pid = start_traced(chain_stepped);
+	struct calls calls;
+	int ret, n;
+
+	n = step_through(pid, chain, unprobed);
+	ASSERT_LT(20, n);
+	end_prog(pid);
+
+	pid = start_traced(chain_stepped);
+	ASSERT_EQ(0, watch_chain(self->dev, pid, leaf, &calls));
+	ret = probe(self->dev, pid, leaf_ret);
+	ASSERT_LE(0, ret);
+	EXPECT_EQ(n, step_through(pid, chain, probed));
+	expect_same_steps(_metadata, unprobed, probed, n);
+	EXPECT_EQ(1, hits(self->dev, ret));
+	EXPECT_TRUE(calls_are(self->dev, &calls, 1, 1));
+	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
+	EXPECT_TRUE(exited(cont_traced(pid), 0));
+}
+
+static void chain_for_ever(void)
+{
+	static long word;
+
+	load_from = &word;
+	for (;;) {
+		chain(load);
+		shm[SHM_GOOD]++;
+	}
+}
+
+/* Stopped at any moment: the registers show no address of ours. */
+TEST_F_TIMEOUT(uprobes, c15_interrupted, 60)
+{
+	pid_t pid = start_prog(chain_for_ever);
+	struct calls calls;
+	struct areas areas;
+	int i, insn, inside = 0;
+
+	ASSERT_EQ(0, watch_chain(self->dev, pid, load, &calls));
+	insn = probe(self->dev, pid, load_insn);
+	ASSERT_LE(0, insn);
+	ASSERT_TRUE(find_areas(pid, &areas));
+	cont_prog(pid);
+	ASSERT_EQ(0, ptrace(PTRACE_SEIZE, pid, 0, 0));
+	for (i = 0; i < 500; i++) {
+		usleep(i % 50 * 20);
+		ASSERT_EQ(0, ptrace(PTRACE_INTERRUPT, pid, 0, 0));
+		ASSERT_TRUE(WIFSTOPPED(wait_prog(pid)));
+		inside += in_areas(&areas, ip_of_traced(pid));
+		ASSERT_EQ(0, ptrace(PTRACE_CONT, pid, 0, 0));
+	}
+	EXPECT_EQ(0, inside);
+	EXPECT_LT(100, shm[SHM_GOOD]);
+	end_prog(pid);
+	EXPECT_LE(shm[SHM_GOOD], hits(self->dev, insn));
+	EXPECT_GE(shm[SHM_GOOD] + 1, hits(self->dev, insn));
+	for (i = 0; i < NCALLS; i++)
+		EXPECT_TRUE(balanced(self->dev, calls.ids[i]));
+}
+
+/*
+ * What gdb is let loose on. It starts the program, by setting GO, and counts
+ * on what it finds being the same with and without probes.
+ */
+#define NROUNDS		20
+
+#define NTHREADS	4
+
+static void *run_debugged(void *arg)
+{
+	long bad = 0;
+	int i;
+
+	for (i = 0; i < NROUNDS; i++) {
+		bad += add(i, 1) != i + 1;
+		bad += chain(leaf) != 3;
+		step_me();
+	}
+	__atomic_fetch_add(&shm[SHM_BAD], bad, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void be_debugged(void)
+{
+	while (!shm[GO])
+		sleep_ms(1);
+	run_debugged(NULL);
+}
+
+static void threads_are_debugged(void)
+{
+	while (!shm[GO])
+		sleep_ms(1);
+	run_threads(run_debugged, NTHREADS);
+}
+
+#define MAX_OUTPUT	65536
+#define NO_GDB		127
+
+static void exec_gdb(pid_t pid, const char *commands, int out)
+{
+	char path[] = "/tmp/gdb-XXXXXX", number[16];
+	int fd = mkstemp(path);
+
+	dprintf(fd, "%s", commands);
+	close(fd);
+	snprintf(number, sizeof(number), "%d", pid);
+	dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	execlp("gdb", "gdb", "-nx", "-q", "-batch", "-p", number, "-x", path,
+	       NULL);
+	_exit(NO_GDB);
+}
+
+/* Returns how gdb exited. What it said behind the marker is in the output. */
+static int run_gdb(pid_t pid, const char *commands, char *output)
+{
+	int status, len = 0, n, pipes[2];
+	pid_t gdb;
+
+	if (pipe2(pipes, O_CLOEXEC))
+		return -1;
+	gdb = fork();
+	if (!gdb)
+		exec_gdb(pid, commands, pipes[1]);
+	close(pipes[1]);
+	while ((n = read(pipes[0], output + len, MAX_OUTPUT - 1 - len)) > 0)
+		len += n;
+	close(pipes[0]);
+	output[len] = '\0';
+	waitpid(gdb, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* From the marker on, without the lines that name the process. */
+static void strip_output(char *output)
+{
+	char *line, *next, *to = output;
+
+	line = strstr(output, "==\n");
+	for (; line && *line; line = next) {
+		next = strchr(line, '\n');
+		next = next ? next + 1 : line + strlen(line);
+		if (memmem(line, next - line, "process ", 8))
+			continue;
+		memmove(to, line, next - line);
+		to += next - line;
+	}
+	*to = '\0';
+}
+
+static int count_of(const char *text, const char *word)
+{
+	int n = 0;
+
+	for (; (text = strstr(text, word)); text++)
+		n++;
+	return n;
+}
+
+static void log_lines(struct __test_metadata *_metadata, const char *text)
+{
+	for (; *text; text += strcspn(text, "\n") + 1)
+		TH_LOG("%.*s", (int)strcspn(text, "\n"), text);
+}
+
+/*
+ * By default gdb executes an instruction that it has a breakpoint on somewhere
+ * else. So it is not executed where the probe is.
+ */
+#define GDB_START			\
+	"set displaced-stepping off\n"	\
+	"set pagination off\n"		\
+	"set confirm off\n"		\
+	"set width 0\n"			\
+	"echo ==\\n\n"			\
+	"set var shm[3] = 1\n"
+
+static_assert(GO == 3, "gdb does not know the enum");
+
+/* A line of gdb's at each stop, with an empty one before it */
+#define GDB_HIT	"\n\nBreakpoint "
+
+#define GDB_END				\
+	"detach\n"
+
+#define MAX_PROBES	64
+
+/* Probes on all that it calls: nadds of them, the first ones, on add(). */
+static int probe_debugged(int dev, pid_t pid, int *ids, int *nadds)
+{
+	const void *fns[] = { outer, middle, inner, leaf, step_me };
+	size_t i;
+	int n = 0;
+
+	ids[n++] = probe(dev, pid, add);
+	ids[n++] = probe(dev, pid, add_ret);
+	ids[n++] = probe_ret(dev, pid, add);
+	*nadds = n;
+	for (i = 0; i < ARRAY_SIZE(fns); i++)
+		ids[n++] = probe_ret(dev, pid, fns[i]);
+	for (i = 0; step_me_insns[i].addr && n < MAX_PROBES; i++)
+		ids[n++] = probe(dev, pid, (void *)step_me_insns[i].addr);
+	return n;
+}
+
+/*
+ * Runs the commands on an unprobed program, then on a probed one. What gdb says
+ * has to be the same, and to have the word n times in it; the program goes on
+ * to its end, and the probes count what it does, and gdb's own calls of add().
+ */
+static void check_gdb(struct __test_metadata *_metadata, int dev,
+		      const char *commands, const char *word, int n,
+		      int own_calls)
+{
+	static char outputs[2][MAX_OUTPUT];
+	int ids[MAX_PROBES], nids, nadds, i, end;
+	pid_t pid;
+
+	for (i = 0; i < 2; i++) {
+		shm[GO] = 0;
+		pid = start_prog(be_debugged);
+		nids = i ? probe_debugged(dev, pid, ids, &nadds) : 0;
+		cont_prog(pid);
+		end = run_gdb(pid, commands, outputs[i]);
+		if (end == NO_GDB) {
+			end_prog(pid);
+			SKIP(return, "there is no gdb");
+		}
+		EXPECT_EQ(0, end);
+		EXPECT_TRUE(exited(wait_prog(pid), 0));
+		EXPECT_EQ(0, shm[SHM_BAD]);
+		strip_output(outputs[i]);
+		EXPECT_EQ(n, count_of(outputs[i], word))
+			log_lines(_metadata, outputs[i]);
+	}
+	EXPECT_EQ(0, strcmp(outputs[0], outputs[1])) {
+		log_lines(_metadata, outputs[0]);
+		log_lines(_metadata, outputs[1]);
+	}
+	for (i = 0; i < nids; i++) {
+		EXPECT_EQ(NROUNDS + (i < nadds ? own_calls : 0),
+			  hits(dev, ids[i]))
+			TH_LOG("probe %d", i);
+	}
+}
+
+/* A breakpoint where a probe is, hit several times, and then taken away. */
+TEST_F_TIMEOUT(uprobes, c15_gdb_breakpoint, 120)
+{
+	check_gdb(_metadata, self->dev,
+		  GDB_START
+		  "break *add\n"
+		  "continue\n"
+		  "x/3i $pc\n"
+		  "continue\n"
+		  "continue\n"
+		  "print $rdi\n"
+		  "delete\n"
+		  "break *add_ret\n"
+		  "continue\n"
+		  "print $rax\n"
+		  "continue\n"
+		  "disassemble add,+16\n"
+		  GDB_END,
+		  GDB_HIT, 5, 0);
+}
+
+/* stepi over probed instructions, from a breakpoint on the first one. */
+TEST_F_TIMEOUT(uprobes, c15_gdb_stepi, 120)
+{
+	check_gdb(_metadata, self->dev,
+		  GDB_START
+		  "break *step_me\n"
+		  "continue\n"
+		  "set $n = 0\n"
+		  "while $n < 12\n"
+		  "stepi\n"
+		  "x/i $pc\n"
+		  "print $sp\n"
+		  "set $n = $n + 1\n"
+		  "end\n"
+		  "continue\n"
+		  "stepi 5\n"
+		  "nexti\n"
+		  GDB_END,
+		  "=> ", 12, 0);
+}
+
+/* Inside return-probed calls: the way back, and going it. */
+TEST_F_TIMEOUT(uprobes, c15_gdb_finish, 120)
+{
+	check_gdb(_metadata, self->dev,
+		  GDB_START
+		  "break *leaf_ret\n"
+		  "continue\n"
+		  "backtrace 5\n"
+		  "x/8gx $sp\n"
+		  "finish\n"
+		  "backtrace 4\n"
+		  "finish\n"
+		  "x/2i $pc\n"
+		  "finish\n"
+		  "print $rax\n"
+		  "up\n"
+		  "info registers rip\n"
+		  "continue\n"
+		  "backtrace 5\n"
+		  "stepi\n"
+		  "info registers rip rsp\n"
+		  GDB_END,
+		  " in middle ()", 4, 0);
+}
+
+/* Breakpoints where return-probed calls return to. */
+TEST_F_TIMEOUT(uprobes, c15_gdb_breakpoint_at_return, 120)
+{
+	check_gdb(_metadata, self->dev,
+		  GDB_START
+		  "break *middle_ret\n"
+		  "break *chain_ret\n"
+		  "continue\n"
+		  "print $rax\n"
+		  "continue\n"
+		  "print $rax\n"
+		  "continue\n"
+		  "backtrace 3\n"
+		  GDB_END,
+		  GDB_HIT, 3, 0);
+}
+
+/* gdb calls a probed function itself, from inside a return-probed one. */
+TEST_F_TIMEOUT(uprobes, c15_gdb_calls, 120)
+{
+	check_gdb(_metadata, self->dev,
+		  GDB_START
+		  "break *inner\n"
+		  "continue\n"
+		  "print ((long (*)(long, long))add)(20, 22)\n"
+		  "print ((long (*)(long, long))add)(40, 2)\n"
+		  "backtrace 3\n"
+		  GDB_END,
+		  " = 42", 2, 2);
+}
+
+/* What gdb executes elsewhere, here two calls of add(), is no hit. */
+TEST_F_TIMEOUT(uprobes, c15_gdb_displaced, 120)
+{
+	check_gdb(_metadata, self->dev,
+		  GDB_START
+		  "set displaced-stepping on\n"
+		  "break *add\n"
+		  "break *add_ret\n"
+		  "continue\n"
+		  "continue\n"
+		  "continue\n"
+		  "continue\n"
+		  "continue\n"
+		  "delete\n"
+		  GDB_END,
+		  GDB_HIT, 5, -2);
+}
+
+/* gdb leaves while breakpoints over probes, and of its own, are in place. */
+TEST_F_TIMEOUT(uprobes, c15_gdb_detach, 120)
+{
+	check_gdb(_metadata, self->dev,
+		  "set breakpoint always-inserted on\n"
+		  GDB_START
+		  "break *add\n"
+		  "break *inner\n"
+		  "break *middle_ret\n"
+		  "break *chain\n"
+		  "continue\n"
+		  "continue\n"
+		  "continue\n"
+		  "backtrace 3\n"
+		  GDB_END,
+		  GDB_HIT, 3, 0);
+}
+
+/* gdb steps each of four threads over its breakpoints, and leaves. */
+TEST_F_TIMEOUT(uprobes, c15_gdb_threads, 120)
+{
+	static char output[MAX_OUTPUT];
+	pid_t pid = start_prog(threads_are_debugged);
+	int ids[MAX_PROBES], nids, nadds, i, end;
+
+	nids = probe_debugged(self->dev, pid, ids, &nadds);
+	cont_prog(pid);
+	end = run_gdb(pid,
+		      GDB_START
+		      "break *add\n"
+		      "break *middle_ret\n"
+		      "ignore 1 30\n"
+		      "ignore 2 30\n"
+		      "continue\n"
+		      "continue\n"
+		      GDB_END, output);
+	if (end == NO_GDB) {
+		end_prog(pid);
+		SKIP(return, "there is no gdb");
+	}
+	EXPECT_EQ(0, end);
+	EXPECT_EQ(2, count_of(output, " hit Breakpoint "))
+		log_lines(_metadata, output);
+	EXPECT_TRUE(exited(wait_prog(pid), 0));
+	EXPECT_EQ(0, shm[SHM_BAD]);
+	for (i = 0; i < nids; i++) {
+		EXPECT_EQ(NTHREADS * NROUNDS, hits(self->dev, ids[i]))
+			TH_LOG("probe %d", i);
+	}
+}
