@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Prints one KTAP report: the KUnit suites that ran at boot, then every test
 # program. Fails when one of them did not end as it should, whatever it printed.
+# A program has "limit" seconds; "torture" is told to the one of that name.
+# shellcheck disable=SC2154
 
 pattern=${pattern:-*}
 program_glob=${pattern%%.*}
@@ -45,7 +47,7 @@ run_program() {
 	local end
 
 	echo "uprobes-test: $1" >/dev/kmsg
-	(cd /uprobes/tests && timeout -s KILL "${limit:-300}" "./$1" "$test_glob" \
+	(cd /uprobes/tests && timeout -s KILL "$limit" "./$1" "$test_glob" \
 		</dev/null 2>/dev/console >/tmp/report)
 	end=$?
 	echo "uprobes-test: none" >/dev/kmsg

@@ -108,10 +108,13 @@ build_programs() {
 
 # The shared libraries that the programs in DIR need, under their own paths.
 add_libraries() {
-	local root=$1 lib
+	local root=$1 lib libs
 
-	find "$root/uprobes/bin" "$root/uprobes/tests" -type f -perm /111 \
-		-exec ldd {} \; 2>/dev/null | grep -o '/[^ ]*' | sort -u |
+	# Most are static, which ldd regrets
+	libs=$(find "$root/uprobes/bin" "$root/uprobes/tests" -type f \
+		-perm /111 -exec ldd {} \; 2>/dev/null)
+	! grep 'not found' <<<"$libs" || die "libraries are missing"
+	grep -o '/[^ ]*' <<<"$libs" | sort -u |
 		while read -r lib; do
 			[[ -f $lib ]] || continue
 			mkdir -p "$root${lib%/*}"
@@ -129,6 +132,7 @@ build_image() {
 		"$root/uprobes/"
 	cp -a "$TOOL/guest" "$root/uprobes/jobs"
 	mv "$root/uprobes/jobs/init" "$root/init"
+	cp "${GUEST_PROGRAMS[@]/#/$CACHE/packages/}" "$root/uprobes/bin/"
 	add_libraries "$root"
 	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$INITRD.new"
 	mv "$INITRD.new" "$INITRD"
@@ -164,6 +168,7 @@ build_all() {
 	local kernel programs
 
 	prepare_tree "${PACKAGES[@]}" "${ARCH_PACKAGES[@]}"
+	fetch_packages "${GUEST_PROGRAMS[@]%%/*}"
 	# shellcheck disable=SC2046 # one word a path
 	kernel=$SOURCE_VERSION-$(cd "$TOP" && content_hash $(kernel_inputs))
 	[[ -f $BUILD/$IMAGE ]] ||

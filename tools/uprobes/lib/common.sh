@@ -4,7 +4,7 @@
 
 CACHE=${UPROBES_CACHE:-${XDG_CACHE_HOME:-~/.cache}/uprobes}
 SOURCE_PACKAGE=linux-source-6.12
-PACKAGES=(bc binutils bison busybox-static ccache cpio flex gcc libc6-dev
+PACKAGES=(bc binutils bison busybox-static ccache cpio flex g++ gcc libc6-dev
 	libelf-dev "$SOURCE_PACKAGE" make patch perl python3 xz-utils)
 CHECK_PACKAGES=(clang codespell python3-sphinx python3-yaml rstcheck shellcheck
 	sparse)
@@ -150,4 +150,45 @@ install_packages() {
 	export DEBIAN_FRONTEND=noninteractive
 	apt-get -qq update
 	apt-get -qq -y --no-install-recommends install "$@"
+}
+
+# fetch_packages PACKAGE...: unpacks them in the cache, and installs only what
+# they depend on: they may conflict with what is installed, as gdb-minimal does
+# with gdb.
+fetch_packages() {
+	local p missing=()
+
+	for p in "$@"; do
+		[[ -d $CACHE/packages/$p ]] || missing+=("$p")
+	done
+	if ((${#missing[@]})); then
+		STEPS=$((STEPS + 1))
+		step "fetching packages for the guest" \
+			unpack_packages "${missing[@]}"
+	fi
+	for p in "$@"; do
+		# shellcheck disable=SC2046 # one word a package
+		need_packages $(sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g' \
+			"$CACHE/packages/$p/depends")
+	done
+}
+
+unpack_packages() {
+	local p new
+
+	mkdir -p "$CACHE/packages"
+	for p in "$@"; do
+		new=$CACHE/packages/$p.new
+		rm -rf "$new"
+		mkdir "$new"
+		cd "$new"
+		# Its lists may be missing, or older than the archive
+		apt-get -qq download "$p" ||
+			{ ((EUID == 0)) && apt-get -qq update &&
+			apt-get -qq download "$p"; } ||
+			die "cannot download $p (try \"sudo apt-get update\")"
+		dpkg-deb -f ./*.deb Depends >depends
+		dpkg-deb -x ./*.deb .
+		mv "$new" "$CACHE/packages/$p"
+	done
 }

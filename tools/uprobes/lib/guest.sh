@@ -34,7 +34,7 @@ judge_guest() {
 
 # KUnit suites run at boot, where they are asked for.
 kernel_parameters() {
-	echo "console=$CONSOLE panic=-1 kunit.enable=0"
+	echo "console=$CONSOLE panic=-1 kunit.enable=0 $ARCH_PARAMETERS"
 }
 
 start_guest() {

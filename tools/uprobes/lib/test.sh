@@ -135,12 +135,14 @@ harness_tests() {
 }
 
 guest_tests() {
-	local limit=900 parameters=(kunit.enable=1)
+	local all=900 one=300 parameters=(kunit.enable=1 "torture=$TORTURE")
 
-	((!DEBUG)) || { limit=2700; parameters+=(limit=900); }
+	# The checks of a debug kernel make it three times as slow
+	((!DEBUG)) || { all=2700; one=900; parameters+=(slow=1); }
+	parameters+=("limit=$((one + TORTURE))")
 	[[ -z $PATTERN ]] ||
 		parameters+=("pattern=$PATTERN" "kunit.filter_glob=$PATTERN")
-	boot_guest test "$limit" "${parameters[@]}"
+	boot_guest test $((all + TORTURE)) "${parameters[@]}"
 	[[ $END != crashed && $END != hung ]] ||
 		{ echo "  the end of the console, and QEMU's own words:"
 		tail -n 20 "$GUEST/console" "$GUEST/qemu"; }
