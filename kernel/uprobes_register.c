@@ -979,8 +979,9 @@ EXPORT_SYMBOL_GPL(disable_uprobe);
  *	again, like the first one of main()
  *
  * There is no need to call this: without it, the first return probe in a
- * process gives it a place in the engine's own area. What is set stays until
- * the process ends, or executes another program.
+ * process gives it a place that programs can unwind from, or if there is none,
+ * one in the engine's own area. What is set stays until the process ends, or
+ * executes another program.
  *
  * Context: as register_uprobe(). If a deferred call fails, the next deferred
  * registration of a return probe in that process, by the same thread, fails
