@@ -23,10 +23,12 @@
  *  3. What handlers have called of this API is carried out.
  *  4. The instruction is executed: emulated on the saved registers if the
  *     architecture can do that, else by one step through its copy. A signal
- *     that comes meanwhile waits for that one instruction; a fault that the
- *     copy raises is moved to the probed address before it is seen.
+ *     that comes meanwhile waits for that one instruction, or finds the thread
+ *     at the probed address if the CPU, too, would take it in the middle; a
+ *     fault that the copy raises is moved there before it is seen.
  *  5. The trap behind the step (uprobe_post_sstep_notifier()) leads back to
- *     uprobe_notify_resume(), which hides where the instruction was executed.
+ *     uprobe_notify_resume(), which hides where the instruction was executed. A
+ *     system call is hidden at its entry (uprobe_syscall_enter()).
  *
  * How that keeps up with changes, without a lock in the way of a hit:
  *
@@ -92,6 +94,9 @@
 /* The file "enabled" in debugfs: off, no handler runs. */
 bool uprobes_enabled = true;
 
+/* Unfinished executions that a thread remembers: older ones run handlers anew. */
+#define MAX_UNFINISHED	16
+
 static struct kmem_cache *task_cache;
 static struct kmem_cache *point_cache;
 
@@ -119,6 +124,23 @@ struct uprobe_dup {
 		unsigned long vaddr;
 		uprobe_opcode_t opcode;
 	} old[] __counted_by(nr);
+};
+
+/**
+ * struct uprobe_unfinished - an execution whose handlers have run, and that has
+ *	not come to its end
+ *
+ * When the thread is there again with the same registers, it goes on with that
+ * execution. Only the thread itself uses this.
+ *
+ * @node: in utask->unfinished
+ * @point: the probepoint, a reference: its address is not another one's
+ * @regs: as the thread left the instruction
+ */
+struct uprobe_unfinished {
+	struct list_head node;
+	struct probepoint *point;
+	struct pt_regs regs;
 };
 
 /*
@@ -314,6 +336,7 @@ void uprobe_put_points(struct list_head *points)
 static int read_text(struct uprobes_mm *umm, unsigned long vaddr, u8 *buf,
 		     size_t len)
 {
+	size_t rest = PAGE_SIZE - offset_in_page(vaddr);
 	struct probepoint *point;
 	struct rb_node *rb;
 	int ret;
@@ -321,6 +344,9 @@ static int read_text(struct uprobes_mm *umm, unsigned long vaddr, u8 *buf,
 	ret = uprobe_text_check(umm->mm, vaddr);
 	if (ret)
 		return ret;
+	/* What follows may be readable, and no text. */
+	if (len > rest && uprobe_text_check(umm->mm, vaddr + rest) == -EINVAL)
+		len = rest;
 	ret = uprobe_text_read(umm->mm, vaddr, buf, len);
 	if (ret < 0)
 		return ret;
@@ -710,12 +736,13 @@ struct uprobe_task *uprobe_make_task(struct task_struct *t,
 	utask = kmem_cache_zalloc(task_cache, GFP_KERNEL | __GFP_NOFAIL);
 	spin_lock_init(&utask->lock);
 	INIT_LIST_HEAD(&utask->ops);
+	INIT_LIST_HEAD(&utask->unfinished);
 	utask->umm = umm;
 	utask->tgid = task_tgid(t);
 	spin_lock(&umm->lock);
 	list_add_tail(&utask->node, &umm->tasks);
 	spin_unlock(&umm->lock);
-	/* Pairs with rcu_dereference() in uprobe_task_ip(). */
+	/* Pairs with the acquire in uprobe_task_ip(). */
 	smp_store_release(&t->utask, utask);
 	return utask;
 }
@@ -743,6 +770,28 @@ void __weak arch_uprobe_send_trap(struct pt_regs *regs)
 bool __weak arch_uprobe_ignore(struct arch_uprobe *aup, struct pt_regs *regs)
 {
 	return false;
+}
+
+bool __weak arch_uprobe_interruptible(struct arch_uprobe *aup)
+{
+	return false;
+}
+
+bool __weak arch_uprobe_xol_is_partial(struct arch_uprobe *aup,
+				       struct pt_regs *regs)
+{
+	return false;
+}
+
+bool __weak arch_uprobe_xol_is_done(struct pt_regs *regs)
+{
+	return false;
+}
+
+bool __weak arch_uprobe_same_regs(const struct pt_regs *a,
+				  const struct pt_regs *b)
+{
+	return !memcmp(a, b, sizeof(*a));
 }
 
 /**
@@ -842,9 +891,8 @@ static void end_step(struct uprobe_task *utask)
 {
 	put_point(utask->active);
 	WRITE_ONCE(utask->active, NULL);
-	/* Signals, job control and the freezer: get_signal() sorts them out. */
 	if (utask->denied)
-		set_thread_flag(TIF_SIGPENDING);
+		calculate_sigpending();
 	utask->denied = false;
 }
 
@@ -854,6 +902,52 @@ static void begin_step(struct uprobe_task *utask, struct pt_regs *regs)
 		return;
 	end_step(utask);
 	force_sig(SIGILL);
+}
+
+static void drop_unfinished(struct uprobe_unfinished *exec)
+{
+	put_point(exec->point);
+	kfree(exec);
+}
+
+/*
+ * Leave an execution whose handlers have run, to be gone on with. The thread is
+ * where the instruction stands.
+ */
+static void leave_unfinished(struct uprobe_task *utask, struct pt_regs *regs)
+{
+	struct uprobe_unfinished *exec;
+
+	exec = kmalloc(sizeof(*exec), GFP_KERNEL | __GFP_NOFAIL);
+	exec->regs = *regs;
+	exec->point = utask->active;
+	refcount_inc(&exec->point->refs);
+	end_step(utask);
+	list_add(&exec->node, &utask->unfinished);
+	if (++utask->nr_unfinished <= MAX_UNFINISHED)
+		return;
+	exec = list_last_entry(&utask->unfinished, typeof(*exec), node);
+	list_del(&exec->node);
+	utask->nr_unfinished--;
+	drop_unfinished(exec);
+}
+
+/* Does the thread go on with an execution whose handlers have run? */
+static bool continues(struct uprobe_task *utask, struct probepoint *point,
+		      struct pt_regs *regs)
+{
+	struct uprobe_unfinished *exec;
+
+	list_for_each_entry(exec, &utask->unfinished, node) {
+		if (exec->point != point ||
+		    !arch_uprobe_same_regs(&exec->regs, regs))
+			continue;
+		list_del(&exec->node);
+		utask->nr_unfinished--;
+		drop_unfinished(exec);
+		return true;
+	}
+	return false;
 }
 
 static void handle_step(struct uprobe_task *utask, struct pt_regs *regs)
@@ -872,6 +966,10 @@ static void handle_step(struct uprobe_task *utask, struct pt_regs *regs)
 	ret = arch_uprobe_post_xol(&utask->active->arch, regs);
 	if (ret == -EAGAIN)
 		return;
+	if (ret == -EINTR) {
+		leave_unfinished(utask, regs);
+		return;
+	}
 	end_step(utask);
 	if (ret)
 		force_sig(SIGSEGV);
@@ -1023,7 +1121,8 @@ static void handle_hit(struct uprobe_task *utask, struct pt_regs *regs)
 		goto leave;
 	}
 
-	run_handlers(utask, point, regs);
+	if (!continues(utask, point, regs))
+		run_handlers(utask, point, regs);
 	if (likely(list_empty(&utask->ops))) {
 		execute_insn(utask, point, regs);
 		leave_section(utask);
@@ -1062,19 +1161,40 @@ void uprobe_notify_resume(struct pt_regs *regs)
 }
 
 /**
+ * uprobe_syscall_enter() - a thread enters the kernel by a system call's copy
+ * @regs: the registers of current
+ *
+ * From here on it stands behind the original, before anybody looks: seccomp, a
+ * debugger, the thread's own child.
+ *
+ * Context: process context, before all other work of the system call. Sleeps.
+ */
+void uprobe_syscall_enter(struct pt_regs *regs)
+{
+	handle_step(current->utask, regs);
+}
+
+/**
  * uprobe_pause_step() - a restartable sequence may have to be aborted
  * @regs: the registers of current
  *
  * Whether it has to depends on where the thread is in the program, so it leaves
- * the copy, which it did not execute yet. If it is still there afterwards,
- * uprobe_notify_resume() sends it back.
+ * the copy, which it did not execute to its end. If it is still there
+ * afterwards, uprobe_notify_resume() sends it back.
+ *
+ * Context: process context, sleeps.
  */
 void uprobe_pause_step(struct pt_regs *regs)
 {
 	struct uprobe_task *utask = current->utask;
 
-	if (likely(!utask || !utask->active) ||
-	    instruction_pointer(regs) != utask->xol_vaddr)
+	if (likely(!utask || !utask->active || utask->paused))
+		return;
+	if (arch_uprobe_xol_is_done(regs)) {
+		handle_step(utask, regs);
+		return;
+	}
+	if (instruction_pointer(regs) != utask->xol_vaddr)
 		return;
 	arch_uprobe_abort_xol(&utask->active->arch, regs);
 	utask->paused = true;
@@ -1130,6 +1250,21 @@ static bool handles_signal(void)
 	return handles;
 }
 
+/*
+ * May the thread leave the copy now, at whose beginning it is? If the kernel
+ * sent a signal because of the copy, it would raise the next one there.
+ */
+static bool can_leave(struct uprobe_task *utask)
+{
+	const unsigned long synchronous = sigmask(SIGSEGV) | sigmask(SIGBUS) |
+					  sigmask(SIGILL) | sigmask(SIGTRAP) |
+					  sigmask(SIGFPE) | sigmask(SIGSYS);
+
+	return arch_uprobe_interruptible(&utask->active->arch) ||
+	       sigtestsetmask(&current->pending.signal, synchronous) ||
+	       !handles_signal();
+}
+
 /**
  * uprobe_deny_signal() - may a signal be delivered now?
  *
@@ -1139,8 +1274,11 @@ static bool handles_signal(void)
  * is undone here.
  *
  * A copy may also wait in a page fault, for as long as it likes. If the thread
- * is only to be stopped, it is stopped where the instruction is. It will be
- * sent back to the copy by uprobe_notify_resume().
+ * is only to be stopped, it is stopped where the instruction is, and comes back
+ * by another trap there. The same holds for any signal, and for a fault that
+ * the program handles, in the middle of an instruction that the CPU would go on
+ * with: handlers do not run again. A fault before it has begun is another
+ * matter: to try once more is to execute it anew.
  *
  * Nor is one delivered at the trampoline: the thread is moved to where it was
  * returning.
@@ -1152,9 +1290,17 @@ bool uprobe_deny_signal(void)
 {
 	struct uprobe_task *utask = current->utask;
 	struct pt_regs *regs = current_pt_regs();
+	struct arch_uprobe *aup;
+	bool trapped, fatal;
 
 	if (likely(!utask || !utask->active)) {
 		leave_trampoline(regs);
+		return false;
+	}
+
+	trapped = arch_uprobe_xol_was_trapped(current);
+	if (!trapped && arch_uprobe_xol_is_done(regs)) {
+		handle_step(utask, regs);
 		return false;
 	}
 
@@ -1164,19 +1310,20 @@ bool uprobe_deny_signal(void)
 	 * before we cleared it, we see the signal below.
 	 */
 	smp_mb__after_atomic();
-	utask->denied = true;
-	if (!arch_uprobe_xol_was_trapped(current) &&
-	    !__fatal_signal_pending(current)) {
-		if (instruction_pointer(regs) != utask->xol_vaddr ||
-		    handles_signal())
-			return true;
-		uprobe_pause_step(regs);
-		set_thread_flag(TIF_SIGPENDING);
-		return false;
-	}
+	fatal = __fatal_signal_pending(current);
+	utask->denied = !trapped && !fatal &&
+			(instruction_pointer(regs) != utask->xol_vaddr ||
+			 !can_leave(utask));
+	if (utask->denied)
+		return true;
+	set_thread_flag(TIF_SIGPENDING);
 
-	arch_uprobe_abort_xol(&utask->active->arch, regs);
-	end_step(utask);
+	aup = &utask->active->arch;
+	arch_uprobe_abort_xol(aup, regs);
+	if (fatal || (trapped && !arch_uprobe_xol_is_partial(aup, regs)))
+		end_step(utask);
+	else
+		leave_unfinished(utask, regs);
 	return false;
 }
 
@@ -1236,6 +1383,7 @@ unsigned long uprobe_task_ip(struct task_struct *t, struct pt_regs *regs)
  */
 void uprobe_free_utask(struct task_struct *t)
 {
+	struct uprobe_unfinished *exec, *next;
 	struct uprobe_task *utask = t->utask;
 
 	if (likely(!utask))
@@ -1251,6 +1399,8 @@ void uprobe_free_utask(struct task_struct *t)
 
 	if (utask->active)
 		put_point(utask->active);
+	list_for_each_entry_safe(exec, next, &utask->unfinished, node)
+		drop_unfinished(exec);
 	spin_lock(&utask->umm->lock);
 	list_del(&utask->node);
 	spin_unlock(&utask->umm->lock);

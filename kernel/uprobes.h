@@ -267,8 +267,9 @@ int uprobe_text_read(struct mm_struct *mm, unsigned long vaddr, u8 *buf,
 		     size_t len);
 int uprobe_text_swap(struct mm_struct *mm, unsigned long vaddr,
 		     uprobe_opcode_t old, uprobe_opcode_t new);
+unsigned long uprobe_word_get(const void *mem, unsigned int size);
 bool uprobe_word_swap(struct mm_struct *mm, unsigned long vaddr,
-		      unsigned long old, unsigned long new);
+		      unsigned int size, unsigned long old, unsigned long new);
 void uprobe_text_share(struct mm_struct *mm, unsigned long vaddr);
 
 /* uprobes_xol.c: copies of instructions in the probed process */

@@ -163,9 +163,24 @@ int uprobe_text_swap(struct mm_struct *mm, unsigned long vaddr,
 }
 
 /**
+ * uprobe_word_get() - read a word as the program has it
+ * @mem: where it is, in the kernel; aligned
+ * @size: its bytes: 4, or 8 where the kernel's own words have that
+ *
+ * Return: its value.
+ */
+unsigned long uprobe_word_get(const void *mem, unsigned int size)
+{
+	if (size == sizeof(u32))
+		return *(const u32 *)mem;
+	return *(const unsigned long *)mem;
+}
+
+/**
  * uprobe_word_swap() - replace an aligned word of data by another
  * @mm: the address space
  * @vaddr: the address
+ * @size: bytes of the word, see uprobe_word_get()
  * @old: what has to be there
  * @new: what will be there
  *
@@ -176,27 +191,31 @@ int uprobe_text_swap(struct mm_struct *mm, unsigned long vaddr,
  * Return: false when @old may be there and cannot be replaced.
  */
 bool uprobe_word_swap(struct mm_struct *mm, unsigned long vaddr,
-		      unsigned long old, unsigned long new)
+		      unsigned int size, unsigned long old, unsigned long new)
 {
 	struct vm_area_struct *vma = vma_lookup(mm, vaddr);
 	unsigned long is;
 	struct page *page;
-	void *kaddr;
+	void *kaddr, *word;
 
 	mmap_assert_locked(mm);
 
 	if (!vma || vma->vm_flags & VM_SHARED ||
-	    uprobe_text_read(mm, vaddr, (u8 *)&is, sizeof(is)) != sizeof(is) ||
-	    is != old)
+	    uprobe_text_read(mm, vaddr, (u8 *)&is, size) != size ||
+	    uprobe_word_get(&is, size) != old)
 		return true;
-	if (WARN_ON_ONCE(!IS_ALIGNED(vaddr, sizeof(is))))
+	if (WARN_ON_ONCE(!IS_ALIGNED(vaddr, size)))
 		return false;
 	page = get_user_page_vma_remote(mm, vaddr, FOLL_FORCE | FOLL_WRITE,
 					&vma);
 	if (IS_ERR(page))
 		return false;
 	kaddr = kmap_local_page(page);
-	cmpxchg((unsigned long *)(kaddr + offset_in_page(vaddr)), old, new);
+	word = kaddr + offset_in_page(vaddr);
+	if (size == sizeof(u32))
+		cmpxchg((u32 *)word, (u32)old, (u32)new);
+	else
+		cmpxchg((unsigned long *)word, old, new);
 	kunmap_local(kaddr);
 	set_page_dirty_lock(page);
 	put_page(page);

@@ -122,17 +122,23 @@ static const struct vm_special_mapping area_mapping = {
 	.close = area_close,
 };
 
+unsigned long __weak arch_uprobe_mmap_base(struct mm_struct *mm)
+{
+	return mm->mmap_base;
+}
+
 /* Like get_unmapped_area(), which however looks at current. */
 static long find_room(struct mm_struct *mm, unsigned long len)
 {
 	MA_STATE(mas, &mm->mm_mt, 0, 0);
 	unsigned long low = max(mmap_min_addr, PAGE_SIZE);
+	unsigned long base = arch_uprobe_mmap_base(mm);
 
-	if (!mas_empty_area_rev(&mas, low, mm->mmap_base - 1, len))
+	if (!mas_empty_area_rev(&mas, low, base - 1, len))
 		return mas.last + 1 - len;
 
 	mas_reset(&mas);
-	if (!mas_empty_area(&mas, mm->mmap_base, mm->task_size - 1, len))
+	if (!mas_empty_area(&mas, base, mm->task_size - 1, len))
 		return mas.index;
 
 	return -ENOSPC;
@@ -334,7 +340,7 @@ static unsigned long add_unwind_table(struct uprobes_mm *umm)
 	if (!trampoline)
 		return 0;
 
-	vaddr = arch_uretprobe_unwind_table(trampoline, &size);
+	vaddr = arch_uretprobe_unwind_table(mm, trampoline, &size);
 	len = PAGE_ALIGN(size);
 	table = kzalloc(struct_size(table, pages, len / PAGE_SIZE), GFP_KERNEL);
 	if (!table)

@@ -59,6 +59,11 @@ struct call_bucket {
 
 static struct kmem_cache *return_cache;
 
+unsigned int __weak arch_uprobe_word(struct mm_struct *mm)
+{
+	return sizeof(long);
+}
+
 unsigned long __weak arch_uretprobe_return_addr(struct pt_regs *regs)
 {
 	unsigned long addr = arch_uretprobe_hijack_return_addr(0, regs);
@@ -94,7 +99,8 @@ unsigned long __weak arch_uretprobe_trampoline(struct mm_struct *mm)
 	return 0;
 }
 
-unsigned long __weak arch_uretprobe_unwind_table(unsigned long trampoline,
+unsigned long __weak arch_uretprobe_unwind_table(struct mm_struct *mm,
+						 unsigned long trampoline,
 						 unsigned int *size)
 {
 	*size = 0;
@@ -497,13 +503,14 @@ static bool find_addr(struct uprobes_mm *umm, unsigned long stack,
 static bool holds_trampoline(struct uprobes_mm *umm, struct return_instance *ri,
 			     bool if_unknown)
 {
+	unsigned int size = arch_uprobe_word(current->mm);
 	unsigned long slot = arch_uretprobe_slot(ri), word;
 
 	if (!slot)
 		return true;
-	if (copy_from_user_nofault(&word, (void __user *)slot, sizeof(word)))
+	if (copy_from_user_nofault(&word, (void __user *)slot, size))
 		return if_unknown;
-	return uretprobe_is_trampoline(umm, word);
+	return uretprobe_is_trampoline(umm, uprobe_word_get(&word, size));
 }
 
 /*
@@ -1082,7 +1089,7 @@ void uretprobe_copy(struct task_struct *child)
 	struct uprobes_mm *umm = utask->umm;
 	int idx;
 
-	if (!distance || !IS_ALIGNED(distance, sizeof(long)) ||
+	if (!distance || !IS_ALIGNED(distance, arch_uprobe_word(current->mm)) ||
 	    !user_stack_pointer(task_pt_regs(child)))
 		return;
 	idx = srcu_read_lock(&umm->srcu);
@@ -1210,8 +1217,9 @@ bool uretprobe_clean(struct uprobes_mm *umm, struct mm_struct *mm,
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		clean &= uprobe_word_swap(mm, slots[i].slot, umm->trampoline,
-					  slots[i].addr);
+		clean &= uprobe_word_swap(mm, slots[i].slot,
+					  arch_uprobe_word(mm),
+					  umm->trampoline, slots[i].addr);
 	return clean;
 }
 
@@ -1240,14 +1248,27 @@ bool uretprobe_give_up(struct uprobes_mm *umm, struct mm_struct *mm)
  * What others see.
  */
 
-/* If there is the address of the trampoline in @word, what it stands for. */
+/*
+ * If there is the address of the trampoline in @slot, what it stands for. @mem
+ * has what is at @addr, with the rest of its page.
+ */
 static bool real_word(struct uprobes_mm *umm, unsigned long slot,
-		      unsigned long word, unsigned long *addr)
+		      unsigned int size, unsigned long addr, const void *mem,
+		      unsigned long *real)
 {
 	struct return_instance at = { .stack = slot };
+	unsigned long word = uprobe_word_get(mem + (long)(slot - addr), size);
 
 	return uretprobe_is_trampoline(umm, word) &&
-	       arch_uretprobe_slot(&at) && find_addr(umm, slot, addr);
+	       arch_uretprobe_slot(&at) && find_addr(umm, slot, real);
+}
+
+/* The bytes of a word of this size begin here. */
+static void *word_bytes(unsigned long *value, unsigned int size)
+{
+	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
+		return (void *)(value + 1) - size;
+	return value;
 }
 
 /**
@@ -1263,16 +1284,15 @@ static bool real_word(struct uprobes_mm *umm, unsigned long slot,
 void uretprobe_peek(struct uprobes_mm *umm, unsigned long addr,
 		    const void *mem, void *buf, int len)
 {
-	unsigned long slot, word, real;
+	unsigned int size = arch_uprobe_word(umm->mm);
+	unsigned long slot, real;
 	int at, from, n;
 
-	for (slot = ALIGN_DOWN(addr, sizeof(word)); slot < addr + len;
-	     slot += sizeof(word)) {
-		memcpy(&word, mem + (long)(slot - addr), sizeof(word));
-		if (!real_word(umm, slot, word, &real))
+	for (slot = ALIGN_DOWN(addr, size); slot < addr + len; slot += size) {
+		if (!real_word(umm, slot, size, addr, mem, &real))
 			continue;
-		n = uprobe_overlap(addr, len, slot, sizeof(word), &at, &from);
-		memcpy(buf + at, (void *)&real + from, n);
+		n = uprobe_overlap(addr, len, slot, size, &at, &from);
+		memcpy(buf + at, word_bytes(&real, size) + from, n);
 	}
 }
 
@@ -1291,17 +1311,16 @@ void uretprobe_peek(struct uprobes_mm *umm, unsigned long addr,
 void uretprobe_poke(struct uprobes_mm *umm, unsigned long addr, const void *mem,
 		    void *buf, int len)
 {
-	unsigned long slot, word, real;
+	unsigned int size = arch_uprobe_word(umm->mm);
+	unsigned long slot, real;
 	int at, from, n;
 
-	for (slot = ALIGN_DOWN(addr, sizeof(word)); slot < addr + len;
-	     slot += sizeof(word)) {
-		memcpy(&word, mem + (long)(slot - addr), sizeof(word));
-		if (!real_word(umm, slot, word, &real))
+	for (slot = ALIGN_DOWN(addr, size); slot < addr + len; slot += size) {
+		if (!real_word(umm, slot, size, addr, mem, &real))
 			continue;
-		n = uprobe_overlap(addr, len, slot, sizeof(word), &at, &from);
-		if (!memcmp(buf + at, (void *)&real + from, n))
-			memcpy(buf + at, (void *)&word + from, n);
+		n = uprobe_overlap(addr, len, slot, size, &at, &from);
+		if (!memcmp(buf + at, word_bytes(&real, size) + from, n))
+			memcpy(buf + at, mem + at, n);
 	}
 }
 

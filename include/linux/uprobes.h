@@ -246,8 +246,11 @@ struct uretprobe_unwind {
  * @srcu_idx: what srcu_read_lock() returned
  * @reading: inside that section
  * @handling: handlers run, or what they deferred: calls of the API are queued
- * @denied: a signal came while @active
+ * @denied: a signal came while @active, and waits for the end of the step
  * @paused: the thread left the copy before it executed it; @active stays
+ * @unfinished: executions that it left before their ends, the newest first: to
+ *	handle a signal, or to be stopped
+ * @nr_unfinished: their number
  * @dup: during a fork, the breakpoints that the child must not keep
  * @unclean_child: during a fork, the child kept one, and has to die
  * @ops: calls of the API to carry out behind the handlers. Only the thread adds
@@ -278,6 +281,8 @@ struct uprobe_task {
 	bool denied;
 	bool paused;
 	bool unclean_child;
+	struct list_head unfinished;
+	unsigned int nr_unfinished;
 	struct uprobe_dup *dup;
 	struct list_head ops;
 	int failed_init;
@@ -322,6 +327,7 @@ int uprobe_post_sstep_notifier(struct pt_regs *regs);
 void uprobe_notify_resume(struct pt_regs *regs);
 bool uprobe_deny_signal(void);
 void uprobe_pause_step(struct pt_regs *regs);
+void uprobe_syscall_enter(struct pt_regs *regs);
 unsigned long uprobe_get_trap_addr(struct pt_regs *regs);
 unsigned long uprobe_get_trampoline_vaddr(void);
 unsigned long uprobe_task_ip(struct task_struct *t, struct pt_regs *regs);
@@ -379,6 +385,9 @@ bool arch_uprobe_skip_sstep(struct arch_uprobe *aup, struct pt_regs *regs);
  * @aup: the instruction
  * @regs: to be changed so that it goes on at current->utask->xol_vaddr
  *
+ * If the copy is a system call, the trap may be replaced by SYSCALL_WORK_UPROBE:
+ * uprobe_syscall_enter() is called then.
+ *
  * Return: 0, or an error that kills the thread.
  */
 int arch_uprobe_pre_xol(struct arch_uprobe *aup, struct pt_regs *regs);
@@ -389,9 +398,10 @@ int arch_uprobe_pre_xol(struct arch_uprobe *aup, struct pt_regs *regs);
  * @regs: to be changed into what they are after the instruction in its place
  *
  * Return: 0 when done; -EAGAIN when the instruction is only part done: the copy
- * is to be executed once more with @regs, to trap again; -EFAULT when its last
- * effect on memory could not be had: @regs are those of before it, and SIGSEGV
- * is due.
+ * is to be executed once more with @regs, to trap again; -EINTR when it is part
+ * done, and a signal is due in the middle: @regs are as after
+ * arch_uprobe_abort_xol(); -EFAULT when its last effect on memory could not be
+ * had: @regs are those of before it, and SIGSEGV is due.
  */
 int arch_uprobe_post_xol(struct arch_uprobe *aup, struct pt_regs *regs);
 
@@ -453,6 +463,27 @@ int arch_uprobe_exception_notify(struct notifier_block *self,
 bool arch_uprobe_supports_mm(struct mm_struct *mm);
 
 /**
+ * arch_uprobe_word() - what size have return addresses on the stack?
+ * @mm: the address space
+ *
+ * Default: that of a long. Any context.
+ *
+ * Return: bytes, 4 or 8.
+ */
+unsigned int arch_uprobe_word(struct mm_struct *mm);
+
+/**
+ * arch_uprobe_mmap_base() - below which address do mappings go?
+ * @mm: the address space, mmap_lock held
+ *
+ * Default: mm->mmap_base.
+ *
+ * Return: the address. There has to be room for stacks to grow between it and
+ * them.
+ */
+unsigned long arch_uprobe_mmap_base(struct mm_struct *mm);
+
+/**
  * uprobe_get_swbp_addr() - address of the breakpoint that raised a trap
  * @regs: registers as the trap left them
  *
@@ -504,6 +535,50 @@ void arch_uprobe_send_trap(struct pt_regs *regs);
 bool arch_uprobe_ignore(struct arch_uprobe *aup, struct pt_regs *regs);
 
 /**
+ * arch_uprobe_interruptible() - does the CPU take interrupts in the middle?
+ * @aup: the instruction
+ *
+ * Default: false. To be overridden for instructions that may run for long.
+ *
+ * Return: true when a signal is handled before the instruction has ended, as it
+ * would be without us.
+ */
+bool arch_uprobe_interruptible(struct arch_uprobe *aup);
+
+/**
+ * arch_uprobe_xol_is_partial() - did the copy do a part of the instruction?
+ * @aup: the instruction
+ * @regs: the thread's registers, after arch_uprobe_abort_xol()
+ *
+ * Default: false. To be overridden with arch_uprobe_interruptible().
+ *
+ * Return: true when to go on from @regs is not to execute it anew.
+ */
+bool arch_uprobe_xol_is_partial(struct arch_uprobe *aup, struct pt_regs *regs);
+
+/**
+ * arch_uprobe_xol_is_done() - is the trap behind the copy all that is missing?
+ * @regs: the thread's registers; it executes a copy
+ *
+ * Default: false. To be overridden if an interrupt can come between the two.
+ *
+ * Return: true when arch_uprobe_post_xol() can be called as well.
+ */
+bool arch_uprobe_xol_is_done(struct pt_regs *regs);
+
+/**
+ * arch_uprobe_same_regs() - are these the registers that the thread left?
+ * @a: registers as the thread left a probed instruction that was not done
+ * @b: registers as it came to the same address
+ *
+ * Default: all are equal. To be overridden where struct pt_regs also holds what
+ * is not the program's.
+ *
+ * Return: true when it is taken to go on with what it left.
+ */
+bool arch_uprobe_same_regs(const struct pt_regs *a, const struct pt_regs *b);
+
+/**
  * arch_uretprobe_return_addr() - where will the current function return to?
  * @regs: the registers at its first instruction
  *
@@ -547,12 +622,14 @@ unsigned long arch_uretprobe_trampoline(struct mm_struct *mm);
 
 /**
  * arch_uretprobe_unwind_table() - where the program looks return addresses up
+ * @mm: the address space
  * @trampoline: what arch_uretprobe_trampoline() returned
  * @size: set to the size of the table, in bytes
  *
  * Return: the address of the first entry.
  */
-unsigned long arch_uretprobe_unwind_table(unsigned long trampoline,
+unsigned long arch_uretprobe_unwind_table(struct mm_struct *mm,
+					  unsigned long trampoline,
 					  unsigned int *size);
 
 /**
@@ -737,6 +814,10 @@ static inline bool uprobe_deny_signal(void)
 }
 
 static inline void uprobe_pause_step(struct pt_regs *regs)
+{
+}
+
+static inline void uprobe_syscall_enter(struct pt_regs *regs)
 {
 }
 

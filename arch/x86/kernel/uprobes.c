@@ -7,6 +7,10 @@
  * exception (#DB). The program may have set TF itself, or its debugger may:
  * then one SIGTRAP is due after each probed instruction, as after any other,
  * however it was executed.
+ *
+ * Two kinds of copies leave TF alone. A string instruction with a repeat prefix
+ * would trap after each iteration; the breakpoint behind its copy ends it. A
+ * system call ends at the entry to the kernel: SYSCALL_WORK_UPROBE.
  */
 
 #define pr_fmt(fmt) "uprobes: " fmt
@@ -18,6 +22,8 @@
 #include <linux/uprobes.h>
 
 #include <asm/debugreg.h>
+#include <asm/fpu/api.h>
+#include <asm/fpu/types.h>
 #include <asm/mmu_context.h>
 #include <asm/shstk.h>
 #include <asm/trapnr.h>
@@ -26,12 +32,24 @@
 
 #include "uprobes_insn.h"
 
-/* No exception has this number: while it stands, the copy raised none. */
+/*
+ * No exception has this number: while it stands, the copy raised none, or one
+ * for which the kernel notes no number (#NM).
+ */
 #define TRAP_NR_NONE	UINT_MAX
 
-bool arch_uprobe_supports_mm(struct mm_struct *mm)
+unsigned int arch_uprobe_word(struct mm_struct *mm)
 {
-	return is_64bit_mm(mm);
+	return is_64bit_mm(mm) ? sizeof(u64) : sizeof(u32);
+}
+
+unsigned long arch_uprobe_mmap_base(struct mm_struct *mm)
+{
+#ifdef CONFIG_HAVE_ARCH_COMPAT_MMAP_BASES
+	if (!is_64bit_mm(mm))
+		return mm->mmap_compat_base;
+#endif
+	return mm->mmap_base;
 }
 
 int arch_uprobe_analyze_insn(struct arch_uprobe *aup, struct mm_struct *mm,
@@ -41,7 +59,7 @@ int arch_uprobe_analyze_insn(struct arch_uprobe *aup, struct mm_struct *mm,
 	int ret;
 
 	ret = uprobe_insn_analyze(&aup->how, aup->insn, sizeof(aup->insn),
-				  vaddr, &why);
+				  vaddr, is_64bit_mm(mm), &why);
 	if (ret) {
 		pr_debug("%*ph at 0x%lx: %s\n", MAX_INSN_SIZE, aup->insn,
 			 vaddr, why);
@@ -78,9 +96,14 @@ void arch_uprobe_send_trap(struct pt_regs *regs)
 	force_sig(SIGTRAP);
 }
 
-/* 64-bit processes have 32-bit code segments at hand. */
+/*
+ * 64-bit processes have 32-bit code segments at hand, and 32-bit ones a 64-bit
+ * segment. Others, from a local descriptor table, may begin anywhere.
+ */
 bool arch_uprobe_ignore(struct arch_uprobe *aup, struct pt_regs *regs)
 {
+	if (aup->how.word == sizeof(u32))
+		return regs->cs != __USER32_CS || regs->ss != __USER_DS;
 	return !user_64bit_mode(regs);
 }
 
@@ -167,16 +190,6 @@ static bool uses_shadow_stack(struct arch_uprobe *aup)
 	return false;
 }
 
-/*
- * TF is the program's own from here on. A debugger that saw the popf, not our
- * breakpoint, would know (arch/x86/kernel/step.c).
- */
-static void forget_forced_tf(struct arch_uprobe *aup)
-{
-	if (aup->how.op == UPROBE_INSN_POPF)
-		clear_thread_flag(TIF_FORCED_TF);
-}
-
 bool arch_uprobe_skip_sstep(struct arch_uprobe *aup, struct pt_regs *regs)
 {
 	bool tf = regs->flags & X86_EFLAGS_TF;
@@ -187,36 +200,96 @@ bool arch_uprobe_skip_sstep(struct arch_uprobe *aup, struct pt_regs *regs)
 	if (!uprobe_insn_emulate(&aup->how, regs))
 		return false;
 
-	forget_forced_tf(aup);
 	report_debug(aup, regs, tf, vaddr);
 	return true;
+}
+
+static void set_tf(struct arch_uprobe_task *autask, struct pt_regs *regs)
+{
+	regs->flags |= X86_EFLAGS_TF;
+	autask->blockstep = test_thread_flag(TIF_BLOCKSTEP);
+	if (autask->blockstep)
+		set_task_blockstep(current, false);
 }
 
 int arch_uprobe_pre_xol(struct arch_uprobe *aup, struct pt_regs *regs)
 {
 	struct arch_uprobe_task *autask = &current->utask->autask;
+	unsigned long copy = current->utask->xol_vaddr;
 
 	autask->trap_nr = current->thread.trap_nr;
 	current->thread.trap_nr = TRAP_NR_NONE;
 
 	autask->tf = regs->flags & X86_EFLAGS_TF;
-	autask->blockstep = test_thread_flag(TIF_BLOCKSTEP);
-	if (autask->blockstep)
-		set_task_blockstep(current, false);
+	autask->blockstep = false;
+	autask->count = regs->cx;
+	autask->end = 0;
 
-	uprobe_insn_pre_step(&aup->how, &autask->step, regs,
-			     current->utask->xol_vaddr);
-	regs->flags |= X86_EFLAGS_TF;
+	uprobe_insn_pre_step(&aup->how, &autask->step, regs, copy);
+	if (uprobe_insn_is_syscall(&aup->how))
+		set_syscall_work(UPROBE);
+	else if (arch_uprobe_interruptible(aup) && !autask->tf)
+		autask->end = copy + aup->how.copy_len;
+	else
+		set_tf(autask, regs);
 	return 0;
 }
 
-/* Undo what arch_uprobe_pre_xol() did to the trap flag. */
-static void restore_tf(struct arch_uprobe_task *autask, struct pt_regs *regs)
+/* Undo what arch_uprobe_pre_xol() did, registers of the program apart. */
+static void end_xol(struct arch_uprobe *aup, struct arch_uprobe_task *autask,
+		    struct pt_regs *regs)
 {
 	if (!autask->tf)
 		regs->flags &= ~X86_EFLAGS_TF;
 	if (autask->blockstep)
 		set_task_blockstep(current, true);
+	if (uprobe_insn_is_syscall(&aup->how))
+		clear_syscall_work(UPROBE);
+	autask->end = 0;
+}
+
+/* FOP holds the ModRM byte, which was rewritten if it was relative to rip. */
+static void hide_copy_from_fop(struct arch_uprobe *aup,
+			       struct fxregs_state *fx)
+{
+	int i = aup->how.len - 1;
+
+	while (i > 0 && aup->insn[i] == aup->ixol[i])
+		i--;
+	if ((u8)fx->fop == aup->ixol[i])
+		fx->fop ^= aup->ixol[i] ^ aup->insn[i];
+}
+
+/*
+ * The FPU keeps address and opcode of the last x87 instruction, for who handles
+ * the exception that it raises. With the FPU's registers in memory they can be
+ * put right; they are loaded again on the way to user mode.
+ */
+static void hide_copy_from_fpu(struct arch_uprobe *aup)
+{
+	struct uprobe_task *utask = current->utask;
+	struct fxregs_state *fx;
+
+	if (aup->how.op != UPROBE_INSN_X87)
+		return;
+	kernel_fpu_begin();
+	kernel_fpu_end();
+	fx = &current->thread.fpu.fpstate->regs.fxsave;
+	if (fx->rip != utask->xol_vaddr)
+		return;
+	fx->rip = utask->vaddr;
+	hide_copy_from_fop(aup, fx);
+}
+
+void arch_uprobe_abort_xol(struct arch_uprobe *aup, struct pt_regs *regs)
+{
+	struct uprobe_task *utask = current->utask;
+
+	/* The number of the fault, if there was one, is for the signal frame. */
+	if (current->thread.trap_nr == TRAP_NR_NONE)
+		current->thread.trap_nr = utask->autask.trap_nr;
+	end_xol(aup, &utask->autask, regs);
+	uprobe_insn_abort(&aup->how, &utask->autask.step, regs, utask->vaddr);
 }
 
 int arch_uprobe_post_xol(struct arch_uprobe *aup, struct pt_regs *regs)
@@ -224,11 +297,18 @@ int arch_uprobe_post_xol(struct arch_uprobe *aup, struct pt_regs *regs)
 	struct uprobe_task *utask = current->utask;
 	struct arch_uprobe_task *autask = &utask->autask;
 
-	if (uprobe_insn_unfinished(&aup->how, regs, utask->xol_vaddr))
-		return -EAGAIN;
+	if (uprobe_insn_unfinished(regs, utask->xol_vaddr)) {
+		if (!autask->dr6 && (!autask->tf || autask->blockstep))
+			return -EAGAIN;
+		/* The CPU stops in the middle as well. */
+		arch_uprobe_abort_xol(aup, regs);
+		report_debug(aup, regs, autask->tf, utask->vaddr);
+		return -EINTR;
+	}
 
 	current->thread.trap_nr = autask->trap_nr;
-	restore_tf(autask, regs);
+	end_xol(aup, autask, regs);
+	hide_copy_from_fpu(aup);
 
 	/* The copy of a call left its own address there. (ret left nothing.) */
 	if (uses_shadow_stack(aup) && aup->how.op != UPROBE_INSN_RET &&
@@ -242,7 +322,9 @@ int arch_uprobe_post_xol(struct arch_uprobe *aup, struct pt_regs *regs)
 				   utask->vaddr, utask->xol_vaddr))
 		goto fault;
 
-	forget_forced_tf(aup);
+	/* The kernel itself sees to TF behind a system call. */
+	if (uprobe_insn_is_syscall(&aup->how))
+		return 0;
 	report_debug(aup, regs, autask->tf, utask->vaddr);
 	return 0;
 
@@ -251,16 +333,29 @@ fault:
 	return -EFAULT;
 }
 
-void arch_uprobe_abort_xol(struct arch_uprobe *aup, struct pt_regs *regs)
+bool arch_uprobe_interruptible(struct arch_uprobe *aup)
 {
-	struct uprobe_task *utask = current->utask;
+	return aup->how.op == UPROBE_INSN_REP;
+}
 
-	/* The number of the fault, if there was one, is for the signal frame. */
-	if (current->thread.trap_nr == TRAP_NR_NONE)
-		current->thread.trap_nr = utask->autask.trap_nr;
-	restore_tf(&utask->autask, regs);
-	uprobe_insn_abort(&aup->how, &utask->autask.step, regs, utask->vaddr);
-	report_watchpoints(regs);
+bool arch_uprobe_xol_is_partial(struct arch_uprobe *aup, struct pt_regs *regs)
+{
+	return aup->how.op == UPROBE_INSN_REP &&
+	       regs->cx != current->utask->autask.count;
+}
+
+bool arch_uprobe_xol_is_done(struct pt_regs *regs)
+{
+	unsigned long end = current->utask->autask.end;
+
+	return end && regs->ip == end;
+}
+
+/* What the exception left besides them tells nothing. */
+bool arch_uprobe_same_regs(const struct pt_regs *a, const struct pt_regs *b)
+{
+	return a->ip == b->ip && a->sp == b->sp &&
+	       !memcmp(a, b, offsetof(struct pt_regs, orig_ax));
 }
 
 bool arch_uprobe_xol_was_trapped(struct task_struct *t)
@@ -268,31 +363,44 @@ bool arch_uprobe_xol_was_trapped(struct task_struct *t)
 	return t->thread.trap_nr != TRAP_NR_NONE;
 }
 
-static unsigned long __user *return_slot(unsigned long sp)
+/* Where a call pushed its address, at @sp, in the way of the program. */
+static unsigned long get_return_addr(unsigned long sp)
 {
-	return (unsigned long __user *)sp;
+	unsigned long addr;
+	u32 half;
+
+	if (is_64bit_mm(current->mm))
+		return get_user(addr, (unsigned long __user *)sp) ? -1 : addr;
+	return get_user(half, (u32 __user *)sp) ? -1 : half;
+}
+
+static int put_return_addr(unsigned long sp, unsigned long addr)
+{
+	if (is_64bit_mm(current->mm))
+		return put_user(addr, (unsigned long __user *)sp);
+	return put_user((u32)addr, (u32 __user *)sp);
 }
 
 unsigned long arch_uretprobe_return_addr(struct pt_regs *regs)
 {
-	unsigned long addr;
-
-	return get_user(addr, return_slot(regs->sp)) ? -1 : addr;
+	return get_return_addr(regs->sp);
 }
 
 unsigned long
 arch_uretprobe_hijack_return_addr(unsigned long trampoline_vaddr,
 				  struct pt_regs *regs)
 {
-	unsigned long __user *slot = return_slot(regs->sp);
 	unsigned long addr;
 
 	/*
 	 * A word that is not aligned cannot be written back in one store. Nor
 	 * can a shadow stack be written back at all.
 	 */
-	if (!IS_ALIGNED(regs->sp, sizeof(addr)) || shstk_is_enabled() ||
-	    get_user(addr, slot) || put_user(trampoline_vaddr, slot))
+	if (!IS_ALIGNED(regs->sp, arch_uprobe_word(current->mm)) ||
+	    shstk_is_enabled())
+		return -1;
+	addr = get_return_addr(regs->sp);
+	if (addr == -1UL || put_return_addr(regs->sp, trampoline_vaddr))
 		return -1;
 	return addr;
 }
@@ -300,20 +408,27 @@ arch_uretprobe_hijack_return_addr(unsigned long trampoline_vaddr,
 int arch_uretprobe_give_back(struct return_instance *ri,
 			     unsigned long trampoline)
 {
-	unsigned long __user *slot = return_slot(ri->stack);
+	u64 __user *slot = (u64 __user *)ri->stack;
+	u32 __user *half = (u32 __user *)ri->stack;
+	u64 is = trampoline;
+	u32 half_is = trampoline;
 	int ret;
 
 	if (!access_ok(slot, sizeof(*slot)))
 		return -EFAULT;
 	pagefault_disable();
-	ret = __try_cmpxchg_user(slot, &trampoline, ri->orig_ret_vaddr, fault);
+	if (is_64bit_mm(current->mm))
+		ret = __try_cmpxchg_user(slot, &is, ri->orig_ret_vaddr, fault);
+	else
+		ret = __try_cmpxchg_user(half, &half_is,
+					 (u32)ri->orig_ret_vaddr, half_fault);
 	pagefault_enable();
 	return ret;
 }
 
 unsigned long arch_uretprobe_stack(struct pt_regs *regs)
 {
-	return regs->sp - sizeof(long);
+	return regs->sp - (regs->cs == __USER32_CS ? sizeof(u32) : sizeof(u64));
 }
 
 /* ret $n pops n bytes more. */
@@ -324,37 +439,71 @@ unsigned long arch_uretprobe_pops(void)
 
 static_assert(sizeof(struct uretprobe_unwind) == UPROBE_UNWIND_SIZE);
 
+/* Has the program one of the two that have a trampoline? */
+static bool is_vdso(struct mm_struct *mm)
+{
+	if (is_64bit_mm(mm))
+		return mm->context.vdso_image == &vdso_image_64;
+#ifdef CONFIG_IA32_EMULATION
+	return mm->context.vdso_image == &vdso_image_32;
+#else
+	return false;
+#endif
+}
+
 unsigned long arch_uretprobe_trampoline(struct mm_struct *mm)
 {
 	unsigned long vdso = (unsigned long)mm->context.vdso;
 	struct vm_area_struct *vma = vma_lookup(mm, vdso);
 
 	/* The program may have put it, or something else, elsewhere. */
-	if (mm->context.vdso_image != &vdso_image_64 || !vma || vma->vm_file ||
-	    !vma->vm_ops || vma->vm_start != vdso ||
-	    !(vma->vm_flags & VM_EXEC))
+	if (!is_vdso(mm) || !vma || vma->vm_file || !vma->vm_ops ||
+	    vma->vm_start != vdso || !(vma->vm_flags & VM_EXEC))
 		return 0;
-	return vdso + vdso_image_64.sym___vdso_uretprobe_trampoline;
+	return vdso + mm->context.vdso_image->sym___vdso_uretprobe_trampoline;
 }
 
-unsigned long arch_uretprobe_unwind_table(unsigned long trampoline,
+unsigned long arch_uretprobe_unwind_table(struct mm_struct *mm,
+					  unsigned long trampoline,
 					  unsigned int *size)
 {
 	*size = ((1 << UPROBE_UNWIND_BITS) + UPROBE_UNWIND_TRIES - 1) *
 		UPROBE_UNWIND_SIZE;
-	return (trampoline & PAGE_MASK) + UPROBE_UNWIND_DISTANCE;
+	return (trampoline & PAGE_MASK) + (is_64bit_mm(mm) ?
+		UPROBE_UNWIND_DISTANCE : UPROBE_UNWIND_DISTANCE32);
 }
 
 int arch_uretprobe_unwind_entry(unsigned long slot, unsigned int try)
 {
 	if (try == UPROBE_UNWIND_TRIES)
 		return -1;
+	if (!is_64bit_mm(current->mm))
+		return ((u32)slot * UPROBE_UNWIND_HASH32 >>
+			(32 - UPROBE_UNWIND_BITS)) + try;
 	return (slot * UPROBE_UNWIND_HASH >> (64 - UPROBE_UNWIND_BITS)) + try;
 }
 
 unsigned long arch_uretprobe_slot(struct return_instance *ri)
 {
 	return ri->stack;
+}
+
+/* Does the thread execute a copy that a breakpoint ends? */
+static bool runs_to_end(void)
+{
+	struct uprobe_task *utask = current->utask;
+
+	return utask && utask->active && utask->autask.end;
+}
+
+static bool ends_copy(struct pt_regs *regs)
+{
+	unsigned long at = regs->ip - UPROBE_SWBP_INSN_SIZE;
+
+	if (!runs_to_end() || current->utask->autask.end != at)
+		return false;
+	regs->ip = at;
+	return uprobe_post_sstep_notifier(regs);
 }
 
 int arch_uprobe_exception_notify(struct notifier_block *self,
@@ -368,12 +517,17 @@ int arch_uprobe_exception_notify(struct notifier_block *self,
 
 	switch (val) {
 	case DIE_INT3:
+		if (ends_copy(args->regs))
+			return NOTIFY_STOP;
 		if (uprobe_pre_sstep_notifier(args->regs))
 			return NOTIFY_STOP;
 		break;
 	case DIE_DEBUG:
 		dr6 = (unsigned long *)args->err;
-		if (!(*dr6 & DR_STEP) || !uprobe_post_sstep_notifier(args->regs))
+		/* A watchpoint stops what runs to its end, too. */
+		if (!(*dr6 & DR_STEP) && !runs_to_end())
+			break;
+		if (!uprobe_post_sstep_notifier(args->regs))
 			break;
 		/* Watchpoints that came with it are reported behind the step. */
 		current->utask->autask.dr6 |= current->thread.virtual_dr6 &

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User-space probes: how to execute one x86-64 instruction away from its
- * place.
+ * User-space probes: how to execute one x86 instruction away from its place.
  *
  * The analysis sorts instructions into three:
  *
@@ -23,8 +22,10 @@
  * none. Copies of calls and of pushf push a word that is not the right one;
  * uprobe_insn_post_step() puts that in its place.
  *
- * The one known trace: an x87 instruction run from a copy leaves the address
- * of the copy in the FPU's last instruction pointer.
+ * Two kinds of instructions run from their copies without a trap behind each
+ * step: system calls, at whose entry the kernel takes the thread home, and
+ * string instructions with a repeat prefix, which may run for long. The caller
+ * sees to both.
  */
 #include <linux/array_size.h>
 #include <linux/bits.h>
@@ -63,24 +64,6 @@
 			 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF)
 
 static_assert(sizeof(struct uprobe_insn) <= 48, "one per probepoint");
-
-/* Reasons given more than once */
-static const char why_unknown[] = "unknown or undefined instruction";
-static const char why_not_64bit[] = "not an instruction of 64-bit mode";
-static const char why_privileged[] = "privileged instruction";
-static const char why_io[] = "I/O instruction";
-static const char why_far[] = "far control transfer";
-static const char why_trap[] = "instruction that traps";
-static const char why_syscall[] = "system call or return from one";
-static const char why_shadow[] = "takes a segment for the stack: masks the trap of the step";
-static const char why_cet[] = "shadow stack instruction";
-static const char why_umip[] = "may be emulated by the kernel";
-static const char why_tsx[] = "part of a transaction, which a probe aborts";
-static const char why_monitor[] = "waits on a monitor, which a probe disarms";
-static const char why_amd3d[] = "3DNow! instruction";
-static const char why_branch66[] = "branch with operand size prefix: CPUs differ";
-static const char why_loop_rep[] = "loop with repeat prefix: CPUs differ";
-static const char why_flags66[] = "16-bit flags";
 
 /* Registers by number */
 
@@ -160,7 +143,8 @@ static u8 modrm_offset(const struct insn *insn)
 
 static bool is_rip_relative(const struct insn *insn)
 {
-	return insn->modrm.nbytes && (insn->modrm.bytes[0] & 0xc7) == 0x05;
+	return insn->x86_64 && insn->modrm.nbytes &&
+	       (insn->modrm.bytes[0] & 0xc7) == 0x05;
 }
 
 static bool has_memory_operand(const struct insn *insn)
@@ -219,72 +203,470 @@ static bool lockable(const struct insn *insn)
 }
 
 /*
- * Classification. Each function takes an opcode map, returns NULL for an
- * instruction that is known to be executed exactly, and the reason for any
- * other. Without further notice an instruction runs from its copy.
+ * Classification. Tables say for each opcode to which class it belongs. The
+ * class says how it is executed, or why it is refused, or which function looks
+ * closer to narrow it down to one that does.
+ */
+enum insn_class {
+	UNKNOWN,
+
+	/* Executed */
+	STEP,
+	BARE,		/* stepped; without ModRM, in the map 0f */
+	X87,
+	NOP,
+	DONE,		/* as the closer look has said */
+
+	/* To be looked at */
+	STRING,
+	PUSH_REG,
+	POP_REG,
+	PUSH_IMM,
+	LEAVE,
+	PUSHF,
+	POPF,
+	MOV_TO_RM,
+	MOV_TO_REG,
+	LEA,
+	ARITH_IMM,
+	XCHG_AX,
+	RET,
+	CALL,
+	JMP,
+	JCC,
+	LOOP,
+	CALL_INDIRECT,
+	JMP_INDIRECT,
+	INT,
+	SYSCALL,
+	MEMORY,
+	PREFETCH,
+	HINT_1E,
+	GROUP_7,
+	GROUP_9,
+	GROUP_15,
+	MOVDIR64B,
+
+	/* Refused */
+	NOT_64BIT,
+	PRIVILEGED,
+	IO,
+	FAR,
+	TRAP,
+	SYSENTER,
+	SHADOW,
+	UMIP,
+	SYSTEM,
+	TSX,
+	MONITOR,
+	AMD3D,
+	XOP,
+	OPSIZE_BRANCH,
+	REP_LOOP,
+	SMALL_LOOP,
+	SMALL_FLAGS,
+
+	/* ModRM.reg says more: groups[], by class - FIRST_GROUP */
+	FIRST_GROUP,
+	SHIFTS = FIRST_GROUP,
+	POP_RM,
+	MOV_FROM_SEG,
+	MOV_TO_SEG,
+	MOV_IMM,
+	GROUP_4,
+	GROUP_5,
+	GROUP_6,
+	GROUP_8,
+	SHIFT_WORDS,
+	SHIFT_QUADS,
+};
+
+static const struct {
+	u8 mem[8];	/* class, for an operand in memory */
+	u8 reg[8];	/* the same for a register */
+} groups[] = {
+	/* c0, c1, d0-d3: rol, ror, rcl, rcr, shl, shr, -, sar */
+	[SHIFTS - FIRST_GROUP] = {
+		{ STEP, STEP, STEP, STEP, STEP, STEP, UNKNOWN, STEP },
+		{ STEP, STEP, STEP, STEP, STEP, STEP, UNKNOWN, STEP },
+	},
+	/* 8f: pop; all else is XOP, which the decoder does not know */
+	[POP_RM - FIRST_GROUP] = {
+		{ STEP, XOP, XOP, XOP, XOP, XOP, XOP, XOP },
+		{ STEP, XOP, XOP, XOP, XOP, XOP, XOP, XOP },
+	},
+	/* 8c: es, cs, ss, ds, fs, gs */
+	[MOV_FROM_SEG - FIRST_GROUP] = {
+		{ STEP, STEP, STEP, STEP, STEP, STEP },
+		{ STEP, STEP, STEP, STEP, STEP, STEP },
+	},
+	/* 8e */
+	[MOV_TO_SEG - FIRST_GROUP] = {
+		{ STEP, UNKNOWN, SHADOW, STEP, STEP, STEP },
+		{ STEP, UNKNOWN, SHADOW, STEP, STEP, STEP },
+	},
+	/* c6, c7: mov; xabort, xbegin. With a memory operand /7 is undefined */
+	[MOV_IMM - FIRST_GROUP] = {
+		{ STEP },
+		{ STEP, [7] = TSX },
+	},
+	/* fe: inc, dec */
+	[GROUP_4 - FIRST_GROUP] = {
+		{ STEP, STEP },
+		{ STEP, STEP },
+	},
+	/* ff: inc, dec, call, lcall, jmp, ljmp, push */
+	[GROUP_5 - FIRST_GROUP] = {
+		{ STEP, STEP, CALL_INDIRECT, FAR, JMP_INDIRECT, FAR, STEP },
+		{ STEP, STEP, CALL_INDIRECT, FAR, JMP_INDIRECT, FAR, STEP },
+	},
+	/* 0f 00: sldt, str, lldt, ltr, verr, verw, lkgs */
+	[GROUP_6 - FIRST_GROUP] = {
+		{ UMIP, UMIP, PRIVILEGED, PRIVILEGED, STEP, STEP, PRIVILEGED },
+		{ UMIP, UMIP, PRIVILEGED, PRIVILEGED, STEP, STEP, PRIVILEGED },
+	},
+	/* 0f ba: bt, bts, btr, btc */
+	[GROUP_8 - FIRST_GROUP] = {
+		{ [4 ... 7] = STEP },
+		{ [4 ... 7] = STEP },
+	},
+	/* 0f 71, 0f 72: psrl, psra, psll */
+	[SHIFT_WORDS - FIRST_GROUP] = {
+		{ },
+		{ [2] = STEP, [4] = STEP, [6] = STEP },
+	},
+	/* 0f 73: psrlq, psrldq, psllq, pslldq */
+	[SHIFT_QUADS - FIRST_GROUP] = {
+		{ },
+		{ [2] = STEP, [3] = STEP, [6] = STEP, [7] = STEP },
+	},
+};
+
+/* Prefixes are UNKNOWN here: the decoder leaves none of them as an opcode. */
+static const u8 uprobe_map_1byte[256] = {
+	[0x00 ... 0x05] = STEP,		/* add */
+	[0x06 ... 0x07] = NOT_64BIT,	/* push, pop es */
+	[0x08 ... 0x0d] = STEP,		/* or */
+	[0x0e] = NOT_64BIT,		/* push cs */
+	[0x10 ... 0x15] = STEP,		/* adc */
+	[0x16 ... 0x17] = NOT_64BIT,	/* push, pop ss */
+	[0x18 ... 0x1d] = STEP,		/* sbb */
+	[0x1e ... 0x1f] = NOT_64BIT,	/* push, pop ds */
+	[0x20 ... 0x25] = STEP,		/* and */
+	[0x27] = NOT_64BIT,		/* daa */
+	[0x28 ... 0x2d] = STEP,		/* sub */
+	[0x2f] = NOT_64BIT,		/* das */
+	[0x30 ... 0x35] = STEP,		/* xor */
+	[0x37] = NOT_64BIT,		/* aaa */
+	[0x38 ... 0x3d] = STEP,		/* cmp */
+	[0x3f] = NOT_64BIT,		/* aas */
+	[0x50 ... 0x57] = PUSH_REG,
+	[0x58 ... 0x5f] = POP_REG,
+	[0x60 ... 0x61] = NOT_64BIT,	/* pusha, popa */
+	[0x63] = STEP,			/* movsxd */
+	[0x68] = PUSH_IMM,
+	[0x69] = STEP,			/* imul */
+	[0x6a] = PUSH_IMM,
+	[0x6b] = STEP,			/* imul */
+	[0x6c ... 0x6f] = IO,		/* ins, outs */
+	[0x70 ... 0x7f] = JCC,
+	[0x80] = STEP,			/* add ... cmp */
+	[0x81] = ARITH_IMM,
+	[0x82] = NOT_64BIT,
+	[0x83] = ARITH_IMM,
+	[0x84 ... 0x88] = STEP,		/* test, xchg, mov */
+	[0x89] = MOV_TO_RM,
+	[0x8a] = STEP,			/* mov */
+	[0x8b] = MOV_TO_REG,
+	[0x8c] = MOV_FROM_SEG,
+	[0x8d] = LEA,
+	[0x8e] = MOV_TO_SEG,
+	[0x8f] = POP_RM,
+	[0x90] = XCHG_AX,		/* nop, pause; xchg with REX.B */
+	[0x91 ... 0x97] = STEP,		/* xchg */
+	[0x98 ... 0x99] = STEP,		/* cbw, cwd and so on */
+	[0x9a] = NOT_64BIT,		/* lcall */
+	[0x9b] = X87,			/* fwait */
+	[0x9c] = PUSHF,
+	[0x9d] = POPF,
+	[0x9e ... 0x9f] = STEP,		/* sahf, lahf */
+	[0xa0 ... 0xa3] = STEP,		/* mov moffs */
+	[0xa4 ... 0xa7] = STRING,	/* movs, cmps */
+	[0xa8 ... 0xa9] = STEP,		/* test */
+	[0xaa ... 0xaf] = STRING,	/* stos, lods, scas */
+	[0xb0 ... 0xbf] = STEP,		/* mov imm */
+	[0xc0 ... 0xc1] = SHIFTS,
+	[0xc2 ... 0xc3] = RET,
+	[0xc6 ... 0xc7] = MOV_IMM,
+	[0xc8] = STEP,			/* enter */
+	[0xc9] = LEAVE,
+	[0xca ... 0xcb] = FAR,		/* lret */
+	[0xcc] = TRAP,			/* int3 */
+	[0xcd] = INT,
+	[0xce] = NOT_64BIT,		/* into */
+	[0xcf] = FAR,			/* iret */
+	[0xd0 ... 0xd3] = SHIFTS,
+	[0xd4 ... 0xd5] = NOT_64BIT,	/* aam, aad */
+	[0xd7] = STEP,			/* xlat */
+	[0xd8 ... 0xdf] = X87,
+	[0xe0 ... 0xe3] = LOOP,		/* loopne, loope, loop, jcxz */
+	[0xe4 ... 0xe7] = IO,		/* in, out */
+	[0xe8] = CALL,
+	[0xe9] = JMP,
+	[0xea] = NOT_64BIT,		/* ljmp */
+	[0xeb] = JMP,
+	[0xec ... 0xef] = IO,		/* in, out */
+	[0xf1] = TRAP,			/* int1 */
+	[0xf4] = PRIVILEGED,		/* hlt */
+	[0xf5] = STEP,			/* cmc */
+	[0xf6 ... 0xf7] = STEP,		/* test, not, neg, mul, imul, div, idiv */
+	[0xf8 ... 0xf9] = STEP,		/* clc, stc */
+	[0xfa ... 0xfb] = PRIVILEGED,	/* cli, sti: emulated after iopl() */
+	[0xfc ... 0xfd] = STEP,		/* cld, std */
+	[0xfe] = GROUP_4,
+	[0xff] = GROUP_5,
+};
+
+/* What 32-bit code has in the place of NOT_64BIT, of REX and of VEX */
+static const u8 uprobe_map_1byte_32bit[256] = {
+	[0x06 ... 0x07] = STEP,		/* push, pop es */
+	[0x0e] = STEP,			/* push cs */
+	[0x16] = STEP,			/* push ss */
+	[0x17] = SHADOW,		/* pop ss */
+	[0x1e ... 0x1f] = STEP,		/* push, pop ds */
+	[0x27] = STEP,			/* daa */
+	[0x2f] = STEP,			/* das */
+	[0x37] = STEP,			/* aaa */
+	[0x3f] = STEP,			/* aas */
+	[0x40 ... 0x4f] = STEP,		/* inc, dec */
+	[0x60 ... 0x61] = STEP,		/* pusha, popa */
+	[0x62] = MEMORY,		/* bound */
+	[0x82] = STEP,			/* add ... cmp */
+	[0x9a] = FAR,			/* lcall */
+	[0xc4 ... 0xc5] = MEMORY,	/* les, lds */
+	[0xce] = TRAP,			/* into */
+	[0xd4 ... 0xd5] = STEP,		/* aam, aad */
+	[0xea] = FAR,			/* ljmp */
+};
+
+static const u8 uprobe_map_0f[256] = {
+	[0x00] = GROUP_6,
+	[0x01] = GROUP_7,
+	[0x02 ... 0x03] = STEP,		/* lar, lsl */
+	[0x05] = SYSCALL,
+	[0x06] = PRIVILEGED,		/* clts */
+	[0x07] = PRIVILEGED,		/* sysret */
+	[0x08 ... 0x09] = PRIVILEGED,	/* invd, wbinvd */
+	[0x0b] = BARE,			/* ud2 */
+	[0x0d] = MEMORY,		/* prefetch */
+	[0x0e ... 0x0f] = AMD3D,	/* femms, 3DNow! */
+	[0x10 ... 0x17] = STEP,		/* SSE */
+	[0x18] = PREFETCH,
+	[0x1a ... 0x1c] = STEP,		/* hints; MPX, which is never enabled */
+	[0x1e] = HINT_1E,
+	[0x1f] = NOP,
+	[0x20 ... 0x23] = PRIVILEGED,	/* mov of control, debug registers */
+	[0x28 ... 0x2f] = STEP,		/* SSE */
+	[0x30] = PRIVILEGED,		/* wrmsr */
+	[0x31] = BARE,			/* rdtsc */
+	[0x32] = PRIVILEGED,		/* rdmsr */
+	[0x33] = BARE,			/* rdpmc */
+	[0x34] = SYSENTER,
+	[0x35] = PRIVILEGED,		/* sysexit */
+	[0x37] = PRIVILEGED,		/* getsec */
+	[0x40 ... 0x4f] = STEP,		/* cmovcc */
+	[0x50 ... 0x70] = STEP,		/* SSE, MMX */
+	[0x71 ... 0x72] = SHIFT_WORDS,
+	[0x73] = SHIFT_QUADS,
+	[0x74 ... 0x76] = STEP,		/* SSE, MMX */
+	[0x77] = BARE,			/* emms */
+	[0x78 ... 0x79] = PRIVILEGED,	/* vmread, vmwrite */
+	[0x7c ... 0x7f] = STEP,		/* SSE, MMX */
+	[0x80 ... 0x8f] = JCC,
+	[0x90 ... 0x9f] = STEP,		/* setcc */
+	[0xa0 ... 0xa2] = BARE,		/* push, pop fs; cpuid */
+	[0xa3 ... 0xa5] = STEP,		/* bt, shld */
+	[0xa8 ... 0xa9] = BARE,		/* push, pop gs */
+	[0xaa] = PRIVILEGED,		/* rsm */
+	[0xab ... 0xad] = STEP,		/* bts, shrd */
+	[0xae] = GROUP_15,
+	[0xaf] = STEP,			/* imul */
+	[0xb0 ... 0xb1] = STEP,		/* cmpxchg */
+	[0xb2] = SHADOW,		/* lss */
+	[0xb3] = STEP,			/* btr */
+	[0xb4 ... 0xb5] = MEMORY,	/* lfs, lgs */
+	[0xb6 ... 0xb8] = STEP,		/* movzx, popcnt */
+	/* b9, ff: ud1, ud0. CPUs differ in their length */
+	[0xba] = GROUP_8,
+	[0xbb ... 0xbf] = STEP,		/* btc, bsf, bsr, tzcnt, lzcnt, movsx */
+	[0xc0 ... 0xc1] = STEP,		/* xadd */
+	[0xc2 ... 0xc6] = STEP,		/* SSE, MMX, movnti */
+	[0xc7] = GROUP_9,
+	[0xc8 ... 0xcf] = BARE,		/* bswap */
+	[0xd0 ... 0xfe] = STEP,		/* SSE, MMX */
+};
+
+static const u8 uprobe_map_0f38[256] = {
+	[0x00 ... 0x0b] = STEP,		/* SSSE3 */
+	[0x10] = STEP,			/* SSE4 */
+	[0x14 ... 0x15] = STEP,
+	[0x17] = STEP,
+	[0x1c ... 0x1e] = STEP,		/* SSSE3 */
+	[0x20 ... 0x25] = STEP,		/* SSE4 */
+	[0x28 ... 0x2b] = STEP,
+	[0x30 ... 0x35] = STEP,
+	[0x37 ... 0x41] = STEP,
+	[0x80 ... 0x82] = PRIVILEGED,	/* invept, invvpid, invpcid */
+	[0xc8 ... 0xcd] = STEP,		/* SHA */
+	[0xcf] = STEP,			/* gf2p8mulb */
+	[0xd8] = STEP,			/* Key Locker */
+	[0xdb ... 0xdf] = STEP,		/* AES, Key Locker */
+	[0xf0 ... 0xf1] = STEP,		/* movbe, crc32 */
+	[0xf5] = PRIVILEGED,		/* wruss */
+	[0xf6] = STEP,			/* adcx, adox; wrss */
+	[0xf8] = MOVDIR64B,
+	[0xf9] = STEP,			/* movdiri */
+	[0xfa ... 0xfb] = STEP,		/* Key Locker */
+	[0xfc] = STEP,			/* aadd, aand, aor, axor */
+};
+
+static const u8 uprobe_map_0f3a[256] = {
+	[0x08 ... 0x0f] = STEP,		/* SSE4, palignr */
+	[0x14 ... 0x17] = STEP,
+	[0x20 ... 0x22] = STEP,
+	[0x40 ... 0x42] = STEP,
+	[0x44] = STEP,			/* pclmulqdq */
+	[0x60 ... 0x63] = STEP,
+	[0xcc] = STEP,			/* sha1rnds4 */
+	[0xce ... 0xcf] = STEP,		/* gf2p8affineqb, gf2p8affineinvqb */
+	[0xdf] = STEP,			/* aeskeygenassist */
+	[0xf0] = PRIVILEGED,		/* hreset */
+};
+
+/*
+ * The closer looks. Each returns a class that needs none, with DONE after it
+ * has filled @ui itself.
  */
 
-/* Intel ignores the prefix, AMD truncates the instruction pointer */
-static const char *near_branch(struct uprobe_insn *ui, const struct insn *insn,
-			       enum uprobe_insn_op op)
+/* rep runs for as long as it likes, and can be interrupted in between */
+static enum insn_class look_string(struct uprobe_insn *ui,
+				   const struct insn *insn)
 {
-	if (has_prefix(insn, PFX_OPSIZE))
-		return why_branch66;
-	ui->op = op;
-	return NULL;
-}
-
-static const char *near_branch_rel(struct uprobe_insn *ui,
-				   const struct insn *insn,
-				   enum uprobe_insn_op op)
-{
-	ui->imm = insn->immediate.value;
-	return near_branch(ui, insn, op);
+	if (!has_prefix(insn, PFX_REPNE) && !has_prefix(insn, PFX_REPE))
+		return STEP;
+	ui->op = UPROBE_INSN_REP;
+	return DONE;
 }
 
 /* Stack operations of 16 bits run from their copies */
-static const char *stack_op(struct uprobe_insn *ui, const struct insn *insn,
-			    enum uprobe_insn_op op)
+static enum insn_class stack_op(struct uprobe_insn *ui,
+				const struct insn *insn,
+				enum uprobe_insn_op op)
 {
 	if (has_prefix(insn, PFX_OPSIZE))
-		return NULL;
+		return STEP;
 	ui->op = op;
-	return NULL;
+	return DONE;
 }
 
-static const char *mov_reg(struct uprobe_insn *ui, const struct insn *insn,
-			   u8 dst, u8 src)
+static enum insn_class look_push_reg(struct uprobe_insn *ui,
+				     const struct insn *insn)
 {
-	if (modrm_mod(insn) != 3)
-		return NULL;
-	if (has_prefix(insn, PFX_OPSIZE) && !X86_REX_W(rex(insn)))
-		return NULL;
+	ui->reg = opcode_operand(insn);
+	return stack_op(ui, insn, UPROBE_INSN_PUSH_REG);
+}
+
+static enum insn_class look_pop_reg(struct uprobe_insn *ui,
+				    const struct insn *insn)
+{
+	ui->reg = opcode_operand(insn);
+	return stack_op(ui, insn, UPROBE_INSN_POP_REG);
+}
+
+static enum insn_class look_push_imm(struct uprobe_insn *ui,
+				     const struct insn *insn)
+{
+	ui->imm = insn->immediate.value;
+	return stack_op(ui, insn, UPROBE_INSN_PUSH_IMM);
+}
+
+static enum insn_class look_leave(struct uprobe_insn *ui,
+				  const struct insn *insn)
+{
+	return stack_op(ui, insn, UPROBE_INSN_LEAVE);
+}
+
+static enum insn_class look_pushf(struct uprobe_insn *ui,
+				  const struct insn *insn)
+{
+	if (has_prefix(insn, PFX_OPSIZE))
+		return SMALL_FLAGS;
+	ui->op = UPROBE_INSN_PUSHF;
+	return DONE;
+}
+
+static enum insn_class look_popf(struct uprobe_insn *ui,
+				 const struct insn *insn)
+{
+	if (has_prefix(insn, PFX_OPSIZE))
+		return SMALL_FLAGS;
+	ui->op = UPROBE_INSN_POPF;
+	return DONE;
+}
+
+/* Has it operands of 32 bits, or of 64? */
+static bool full_operands(const struct uprobe_insn *ui,
+			  const struct insn *insn)
+{
+	return ui->wide || !has_prefix(insn, PFX_OPSIZE);
+}
+
+static enum insn_class mov_reg(struct uprobe_insn *ui, const struct insn *insn,
+			       u8 dst, u8 src)
+{
+	ui->wide = !!X86_REX_W(rex(insn));
+	if (modrm_mod(insn) != 3 || !full_operands(ui, insn))
+		return STEP;
 	ui->op = UPROBE_INSN_MOV;
 	ui->reg = dst;
 	ui->base = src;
-	ui->wide = !!X86_REX_W(rex(insn));
-	return NULL;
+	return DONE;
+}
+
+static enum insn_class look_mov_to_rm(struct uprobe_insn *ui,
+				      const struct insn *insn)
+{
+	return mov_reg(ui, insn, rm_operand(insn), reg_operand(insn));
+}
+
+static enum insn_class look_mov_to_reg(struct uprobe_insn *ui,
+				       const struct insn *insn)
+{
+	return mov_reg(ui, insn, reg_operand(insn), rm_operand(insn));
 }
 
 /* Emulated: a base and a displacement. An index runs from the copy. */
-static const char *lea(struct uprobe_insn *ui, const struct insn *insn)
+static enum insn_class look_lea(struct uprobe_insn *ui,
+				const struct insn *insn)
 {
 	u8 sib = insn->sib.bytes[0];
 	u8 base = rm_operand(insn);
 
 	if (modrm_mod(insn) == 3)
-		return why_unknown;
+		return UNKNOWN;
 	if (has_prefix(insn, PFX_OPSIZE) || has_prefix(insn, PFX_ADDRSIZE))
-		return NULL;
+		return STEP;
 
 	if (insn->sib.nbytes) {
 		if (X86_SIB_INDEX(sib) != REG_SP || X86_REX_X(rex(insn)))
-			return NULL;
+			return STEP;
 		if (X86_SIB_BASE(sib) == REG_BP && modrm_mod(insn) == 0)
-			return NULL;
+			return STEP;
 		base = X86_SIB_BASE(sib) | (base & 8);
-	} else if (modrm_mod(insn) == 0 && (base & 7) == REG_BP) {
+	} else if (is_rip_relative(insn)) {
 		base = UPROBE_INSN_REG_RIP;
+	} else if (modrm_mod(insn) == 0 && base == REG_BP) {
+		return STEP;
 	}
 
 	ui->op = UPROBE_INSN_LEA;
@@ -292,229 +674,176 @@ static const char *lea(struct uprobe_insn *ui, const struct insn *insn)
 	ui->base = base;
 	ui->wide = !!X86_REX_W(rex(insn));
 	ui->imm = insn->displacement.value;
-	return NULL;
+	return DONE;
 }
 
-/* 81, 83: add ... cmp; add and sub are how a stack frame comes and goes */
-static const char *arith_imm(struct uprobe_insn *ui, const struct insn *insn)
+/* add and sub are how a stack frame comes and goes */
+static enum insn_class look_arith_imm(struct uprobe_insn *ui,
+				      const struct insn *insn)
 {
 	u8 reg = modrm_reg(insn);
 
-	if (modrm_mod(insn) != 3 || !X86_REX_W(rex(insn)))
-		return NULL;
+	ui->wide = !!X86_REX_W(rex(insn));
+	if (modrm_mod(insn) != 3 || !full_operands(ui, insn))
+		return STEP;
 	if (reg != 0 && reg != 5)
-		return NULL;
+		return STEP;
 	ui->op = reg ? UPROBE_INSN_SUB : UPROBE_INSN_ADD;
 	ui->reg = rm_operand(insn);
 	ui->imm = insn->immediate.value;
-	return NULL;
+	return DONE;
 }
 
-/* 8e: mov to a segment register */
-static const char *mov_to_segment(const struct insn *insn)
+/* 90 is nop and pause, whatever its prefixes; REX.B makes it xchg %r8, %rax */
+static enum insn_class look_xchg_ax(struct uprobe_insn *ui,
+				    const struct insn *insn)
 {
-	switch (modrm_reg(insn)) {
-	case 0: /* es */
-	case 3: /* ds */
-	case 4: /* fs */
-	case 5: /* gs */
-		return NULL;
-	case 2: /* ss */
-		return why_shadow;
-	}
-	return why_unknown;
+	return X86_REX_B(rex(insn)) ? STEP : NOP;
 }
 
-/* ff */
-static const char *group_5(struct uprobe_insn *ui, const struct insn *insn)
+/*
+ * Intel ignores the prefix, AMD truncates the instruction pointer; but REX.W
+ * overrides it. Both together stand in calls of __tls_get_addr(), as padding.
+ */
+static enum insn_class near_branch(struct uprobe_insn *ui,
+				   const struct insn *insn,
+				   enum uprobe_insn_op op)
 {
-	bool mem = has_memory_operand(insn);
-
-	switch (modrm_reg(insn)) {
-	case 0: /* inc */
-	case 1: /* dec */
-	case 6: /* push */
-		return NULL;
-	case 2: /* call */
-		ui->base = rm_operand(insn);
-		return near_branch(ui, insn, mem ? UPROBE_INSN_CALL_MEM :
-						   UPROBE_INSN_CALL_REG);
-	case 4: /* jmp */
-		ui->base = rm_operand(insn);
-		return near_branch(ui, insn, mem ? UPROBE_INSN_JMP_MEM :
-						   UPROBE_INSN_JMP_REG);
-	case 3: /* lcall */
-	case 5: /* ljmp */
-		return why_far;
-	}
-	return why_unknown;
+	if (has_prefix(insn, PFX_OPSIZE) && !X86_REX_W(rex(insn)))
+		return OPSIZE_BRANCH;
+	ui->op = op;
+	return DONE;
 }
 
-static const char *classify_one_byte(struct uprobe_insn *ui,
+static enum insn_class near_branch_rel(struct uprobe_insn *ui,
+				       const struct insn *insn,
+				       enum uprobe_insn_op op)
+{
+	ui->imm = insn->immediate.value;
+	return near_branch(ui, insn, op);
+}
+
+/* What c2 pops behind the address is unsigned */
+static enum insn_class look_ret(struct uprobe_insn *ui,
+				const struct insn *insn)
+{
+	ui->imm = (u16)insn->immediate.value;
+	return near_branch(ui, insn, UPROBE_INSN_RET);
+}
+
+static enum insn_class look_call(struct uprobe_insn *ui,
+				 const struct insn *insn)
+{
+	return near_branch_rel(ui, insn, UPROBE_INSN_CALL_REL);
+}
+
+static enum insn_class look_jmp(struct uprobe_insn *ui,
+				const struct insn *insn)
+{
+	return near_branch_rel(ui, insn, UPROBE_INSN_JMP_REL);
+}
+
+static enum insn_class look_jcc(struct uprobe_insn *ui,
+				const struct insn *insn)
+{
+	/* 70 and on, 0f 80 and on */
+	ui->cc = insn->opcode.bytes[insn->opcode.nbytes - 1] & 0xf;
+	return near_branch_rel(ui, insn, UPROBE_INSN_JCC);
+}
+
+/* AMD takes the condition of a loop from a repeat prefix */
+static enum insn_class look_loop(struct uprobe_insn *ui,
+				 const struct insn *insn)
+{
+	bool small = has_prefix(insn, PFX_ADDRSIZE);
+
+	if (has_prefix(insn, PFX_REPNE) || has_prefix(insn, PFX_REPE))
+		return REP_LOOP;
+	if (small && !insn->x86_64)
+		return SMALL_LOOP;
+	ui->cc = insn->opcode.bytes[0] & 3;
+	ui->wide = insn->x86_64 && !small;
+	return near_branch_rel(ui, insn, UPROBE_INSN_LOOP);
+}
+
+static enum insn_class look_call_indirect(struct uprobe_insn *ui,
+					  const struct insn *insn)
+{
+	ui->base = rm_operand(insn);
+	return near_branch(ui, insn, has_memory_operand(insn) ?
+			   UPROBE_INSN_CALL_MEM : UPROBE_INSN_CALL_REG);
+}
+
+static enum insn_class look_jmp_indirect(struct uprobe_insn *ui,
+					 const struct insn *insn)
+{
+	ui->base = rm_operand(insn);
+	return near_branch(ui, insn, has_memory_operand(insn) ?
+			   UPROBE_INSN_JMP_MEM : UPROBE_INSN_JMP_REG);
+}
+
+/* Of the software interrupts, that of system calls */
+static enum insn_class look_int(struct uprobe_insn *ui,
+				const struct insn *insn)
+{
+	if ((u8)insn->immediate.value != 0x80)
+		return TRAP;
+	ui->op = UPROBE_INSN_INT80;
+	return DONE;
+}
+
+/* From 32-bit code the kernel returns to the vDSO, not behind it */
+static enum insn_class look_syscall(struct uprobe_insn *ui,
+				    const struct insn *insn)
+{
+	if (!insn->x86_64)
+		return SYSENTER;
+	ui->op = UPROBE_INSN_SYSCALL;
+	return DONE;
+}
+
+/* Undefined for registers */
+static enum insn_class look_memory(struct uprobe_insn *ui,
+				   const struct insn *insn)
+{
+	return has_memory_operand(insn) ? STEP : UNKNOWN;
+}
+
+/* Changes no state that can be seen. For registers, CPUs differ */
+static enum insn_class look_prefetch(struct uprobe_insn *ui,
 				     const struct insn *insn)
 {
-	u8 op = insn->opcode.bytes[0];
-	u8 reg = modrm_reg(insn);
+	return has_memory_operand(insn) ? NOP : STEP;
+}
 
-	switch (op) {
-	case 0x00 ... 0x05: /* add */
-	case 0x08 ... 0x0d: /* or */
-	case 0x10 ... 0x15: /* adc */
-	case 0x18 ... 0x1d: /* sbb */
-	case 0x20 ... 0x25: /* and */
-	case 0x28 ... 0x2d: /* sub */
-	case 0x30 ... 0x35: /* xor */
-	case 0x38 ... 0x3d: /* cmp */
-		return NULL;
-	case 0x06: case 0x07: /* push es, pop es */
-	case 0x0e: /* push cs */
-	case 0x16: case 0x17: /* push ss, pop ss */
-	case 0x1e: case 0x1f: /* push ds, pop ds */
-	case 0x27: /* daa */
-	case 0x2f: /* das */
-	case 0x37: /* aaa */
-	case 0x3f: /* aas */
-		return why_not_64bit;
-	case 0x50 ... 0x57: /* push */
-		ui->reg = opcode_operand(insn);
-		return stack_op(ui, insn, UPROBE_INSN_PUSH_REG);
-	case 0x58 ... 0x5f: /* pop */
-		ui->reg = opcode_operand(insn);
-		return stack_op(ui, insn, UPROBE_INSN_POP_REG);
-	case 0x60: case 0x61: /* pusha, popa */
-		return why_not_64bit;
-	case 0x63: /* movsxd */
-		return NULL;
-	case 0x68: /* push imm32 */
-	case 0x6a: /* push imm8 */
-		ui->imm = insn->immediate.value;
-		return stack_op(ui, insn, UPROBE_INSN_PUSH_IMM);
-	case 0x69: case 0x6b: /* imul */
-		return NULL;
-	case 0x6c ... 0x6f: /* ins, outs */
-		return why_io;
-	case 0x70 ... 0x7f: /* jcc rel8 */
-		ui->cc = op & 0xf;
-		return near_branch_rel(ui, insn, UPROBE_INSN_JCC);
-	case 0x80: /* add ... cmp */
-		return NULL;
-	case 0x81: case 0x83: /* add ... cmp */
-		return arith_imm(ui, insn);
-	case 0x82:
-		return why_not_64bit;
-	case 0x84: case 0x85: /* test */
-	case 0x86: case 0x87: /* xchg */
-	case 0x88: case 0x8a: /* mov, 8-bit */
-		return NULL;
-	case 0x89: /* mov reg, r/m */
-		return mov_reg(ui, insn, rm_operand(insn), reg_operand(insn));
-	case 0x8b: /* mov r/m, reg */
-		return mov_reg(ui, insn, reg_operand(insn), rm_operand(insn));
-	case 0x8c: /* mov from a segment register */
-		return reg <= 5 ? NULL : why_unknown;
-	case 0x8d:
-		return lea(ui, insn);
-	case 0x8e:
-		return mov_to_segment(insn);
-	case 0x8f: /* pop; all else is XOP, which the decoder does not know */
-		return reg == 0 ? NULL : "XOP or undefined instruction";
-	case 0x90: /* nop, pause; xchg %r8, %rax with REX.B */
-		ui->op = X86_REX_B(rex(insn)) ? UPROBE_INSN_STEP :
-						UPROBE_INSN_NOP;
-		return NULL;
-	case 0x91 ... 0x97: /* xchg */
-	case 0x98: /* cbw, cwde, cdqe */
-	case 0x99: /* cwd, cdq, cqo */
-		return NULL;
-	case 0x9a: /* lcall */
-		return why_not_64bit;
-	case 0x9b: /* fwait */
-		return NULL;
-	case 0x9c:
-		ui->op = UPROBE_INSN_PUSHF;
-		return has_prefix(insn, PFX_OPSIZE) ? why_flags66 : NULL;
-	case 0x9d:
-		ui->op = UPROBE_INSN_POPF;
-		return has_prefix(insn, PFX_OPSIZE) ? why_flags66 : NULL;
-	case 0x9e: case 0x9f: /* sahf, lahf */
-	case 0xa0 ... 0xa3: /* mov moffs */
-	case 0xa4: case 0xa5: /* movs */
-	case 0xa6: case 0xa7: /* cmps */
-	case 0xa8: case 0xa9: /* test */
-	case 0xaa: case 0xab: /* stos */
-	case 0xac: case 0xad: /* lods */
-	case 0xae: case 0xaf: /* scas */
-	case 0xb0 ... 0xbf: /* mov imm */
-		return NULL;
-	case 0xc0: case 0xc1: /* rol ... sar */
-	case 0xd0 ... 0xd3:
-		return reg != 6 ? NULL : why_unknown;
-	case 0xc2: /* ret imm16, unsigned */
-		ui->imm = (u16)insn->immediate.value;
-		return near_branch(ui, insn, UPROBE_INSN_RET);
-	case 0xc3:
-		return near_branch(ui, insn, UPROBE_INSN_RET);
-	case 0xc6: case 0xc7: /* mov imm; xabort, xbegin */
-		if (insn->modrm.bytes[0] == 0xf8)
-			return why_tsx;
-		return reg == 0 ? NULL : why_unknown;
-	case 0xc8: /* enter */
-		return NULL;
-	case 0xc9:
-		return stack_op(ui, insn, UPROBE_INSN_LEAVE);
-	case 0xca: case 0xcb: /* lret */
-	case 0xcf: /* iret */
-		return why_far;
-	case 0xcc: /* int3 */
-	case 0xcd: /* int */
-	case 0xf1: /* int1 */
-		return why_trap;
-	case 0xce: /* into */
-	case 0xd4: /* aam */
-		return why_not_64bit;
-	case 0xd7: /* xlat */
-	case 0xd8 ... 0xdf: /* x87 */
-		return NULL;
-	case 0xe0 ... 0xe3: /* loopne, loope, loop, jrcxz */
-		/* AMD takes the condition from the prefix */
-		if (has_prefix(insn, PFX_REPNE) || has_prefix(insn, PFX_REPE))
-			return why_loop_rep;
-		ui->cc = op & 3;
-		ui->wide = !has_prefix(insn, PFX_ADDRSIZE);
-		return near_branch_rel(ui, insn, UPROBE_INSN_LOOP);
-	case 0xe4 ... 0xe7: case 0xec ... 0xef: /* in, out */
-		return why_io;
-	case 0xe8:
-		return near_branch_rel(ui, insn, UPROBE_INSN_CALL_REL);
-	case 0xe9: case 0xeb:
-		return near_branch_rel(ui, insn, UPROBE_INSN_JMP_REL);
-	case 0xea: /* ljmp */
-		return why_not_64bit;
-	case 0xf4: /* hlt */
-		return why_privileged;
-	case 0xf5: /* cmc */
-	case 0xf6: case 0xf7: /* test, not, neg, mul, imul, div, idiv */
-	case 0xf8: case 0xf9: /* clc, stc */
-	case 0xfc: case 0xfd: /* cld, std */
-		return NULL;
-	case 0xfa: case 0xfb: /* cli, sti: emulated after iopl() */
-		return why_privileged;
-	case 0xfe: /* inc, dec */
-		return reg <= 1 ? NULL : why_unknown;
-	case 0xff:
-		return group_5(ui, insn);
-	}
-	return why_unknown;
+/* Reserved for hints, of which endbr and rdssp exist */
+static enum insn_class look_hint_1e(struct uprobe_insn *ui,
+				    const struct insn *insn)
+{
+	u8 modrm = insn->modrm.bytes[0];
+
+	if (has_prefix(insn, PFX_REPE) && (modrm == 0xfa || modrm == 0xfb))
+		return NOP;
+	return STEP;
 }
 
 /* 0f 01: nearly all of it is for kernels and hypervisors */
-static const char *group_7(const struct insn *insn)
+static enum insn_class look_group_7(struct uprobe_insn *ui,
+				    const struct insn *insn)
 {
-	if (has_prefix(insn, PFX_OPSIZE) || has_prefix(insn, PFX_REPNE) ||
-	    has_prefix(insn, PFX_REPE))
-		return why_unknown;
+	bool mem = has_memory_operand(insn);
+	u8 modrm = insn->modrm.bytes[0];
 
-	switch (insn->modrm.bytes[0]) {
+	if (has_prefix(insn, PFX_OPSIZE) || has_prefix(insn, PFX_REPNE))
+		return UNKNOWN;
+	if (has_prefix(insn, PFX_REPE)) {
+		/* rstorssp, saveprevssp; else setssbsy, or nothing known */
+		if ((mem && modrm_reg(insn) == 5) || modrm == 0xea)
+			return STEP;
+		return modrm == 0xe8 ? PRIVILEGED : UNKNOWN;
+	}
+
+	switch (modrm) {
 	case 0xd0: /* xgetbv */
 	case 0xd6: /* xtest */
 	case 0xe8: /* serialize */
@@ -523,23 +852,41 @@ static const char *group_7(const struct insn *insn)
 	case 0xf9: /* rdtscp */
 	case 0xfc: /* clzero */
 	case 0xfd: /* rdpru */
-		return NULL;
+		return STEP;
 	case 0xc8: case 0xc9: /* monitor, mwait */
 	case 0xfa: case 0xfb: /* monitorx, mwaitx */
-		return why_monitor;
+		return MONITOR;
 	case 0xd5: /* xend */
-		return why_tsx;
+		return TSX;
 	}
 
 	if (modrm_reg(insn) == 4) /* smsw */
-		return why_umip;
-	if (has_memory_operand(insn) && modrm_reg(insn) <= 1) /* sgdt, sidt */
-		return why_umip;
-	return why_privileged;
+		return UMIP;
+	if (mem && modrm_reg(insn) <= 1) /* sgdt, sidt */
+		return UMIP;
+	return SYSTEM;
+}
+
+/* 0f c7 */
+static enum insn_class look_group_9(struct uprobe_insn *ui,
+				    const struct insn *insn)
+{
+	u8 reg = modrm_reg(insn);
+
+	if (has_memory_operand(insn)) {
+		/* cmpxchg8b, cmpxchg16b, xsavec */
+		return reg == 1 || reg == 4 ? STEP : PRIVILEGED;
+	}
+	if (reg == 6 && !has_prefix(insn, PFX_REPE)) /* rdrand, not senduipi */
+		return STEP;
+	if (reg == 7) /* rdseed, rdpid */
+		return STEP;
+	return UNKNOWN;
 }
 
 /* 0f ae */
-static const char *group_15(const struct insn *insn)
+static enum insn_class look_group_15(struct uprobe_insn *ui,
+				     const struct insn *insn)
 {
 	u8 reg = modrm_reg(insn);
 	bool opsize = has_prefix(insn, PFX_OPSIZE);
@@ -552,227 +899,132 @@ static const char *group_15(const struct insn *insn)
 		 * clflush; with 66 clwb and clflushopt
 		 */
 		if (repe && reg == 6) /* clrssbsy */
-			return why_cet;
-		if (repe || repne || (opsize && reg < 6))
-			return why_unknown;
-		return NULL;
+			return PRIVILEGED;
+		return repe || repne || (opsize && reg < 6) ? UNKNOWN : STEP;
 	}
 
 	if (repe && !opsize) {
-		if (reg <= 3) /* rdfsbase, rdgsbase, wrfsbase, wrgsbase */
-			return NULL;
-		if (reg == 5) /* incssp */
-			return why_cet;
 		if (reg == 6) /* umonitor */
-			return why_monitor;
-		return why_unknown;
+			return MONITOR;
+		/* rdfsbase, rdgsbase, wrfsbase, wrgsbase, incssp */
+		return reg <= 3 || reg == 5 ? STEP : UNKNOWN;
 	}
 	if (opsize || repne) /* tpause, umwait */
-		return reg == 6 ? why_monitor : why_unknown;
+		return reg == 6 ? MONITOR : UNKNOWN;
 
 	/* lfence, mfence, sfence */
-	return reg >= 5 ? NULL : why_unknown;
+	return reg >= 5 ? STEP : UNKNOWN;
 }
 
-/* 0f c7 */
-static const char *group_9(const struct insn *insn)
+/* 0f 38 f8: movdir64b; enqcmd, enqcmds, urdmsr, uwrmsr */
+static enum insn_class look_movdir64b(struct uprobe_insn *ui,
+				      const struct insn *insn)
 {
+	bool rep = has_prefix(insn, PFX_REPNE) || has_prefix(insn, PFX_REPE);
+
+	return rep ? SYSTEM : STEP;
+}
+
+static const struct {
+	enum uprobe_insn_op op;	/* how it is executed, or */
+	const char *why;	/* why not, or */
+	enum insn_class (*look)(struct uprobe_insn *ui,
+				const struct insn *insn);
+} classes[FIRST_GROUP] = {
+	[UNKNOWN]	= { .why = "unknown or undefined instruction" },
+	[STEP]		= { .op = UPROBE_INSN_STEP },
+	[BARE]		= { .op = UPROBE_INSN_STEP },
+	[X87]		= { .op = UPROBE_INSN_X87 },
+	[NOP]		= { .op = UPROBE_INSN_NOP },
+	[STRING]	= { .look = look_string },
+	[PUSH_REG]	= { .look = look_push_reg },
+	[POP_REG]	= { .look = look_pop_reg },
+	[PUSH_IMM]	= { .look = look_push_imm },
+	[LEAVE]		= { .look = look_leave },
+	[PUSHF]		= { .look = look_pushf },
+	[POPF]		= { .look = look_popf },
+	[MOV_TO_RM]	= { .look = look_mov_to_rm },
+	[MOV_TO_REG]	= { .look = look_mov_to_reg },
+	[LEA]		= { .look = look_lea },
+	[ARITH_IMM]	= { .look = look_arith_imm },
+	[XCHG_AX]	= { .look = look_xchg_ax },
+	[RET]		= { .look = look_ret },
+	[CALL]		= { .look = look_call },
+	[JMP]		= { .look = look_jmp },
+	[JCC]		= { .look = look_jcc },
+	[LOOP]		= { .look = look_loop },
+	[CALL_INDIRECT]	= { .look = look_call_indirect },
+	[JMP_INDIRECT]	= { .look = look_jmp_indirect },
+	[INT]		= { .look = look_int },
+	[SYSCALL]	= { .look = look_syscall },
+	[MEMORY]	= { .look = look_memory },
+	[PREFETCH]	= { .look = look_prefetch },
+	[HINT_1E]	= { .look = look_hint_1e },
+	[GROUP_7]	= { .look = look_group_7 },
+	[GROUP_9]	= { .look = look_group_9 },
+	[GROUP_15]	= { .look = look_group_15 },
+	[MOVDIR64B]	= { .look = look_movdir64b },
+	[NOT_64BIT]	= { .why = "not an instruction of 64-bit mode" },
+	[PRIVILEGED]	= { .why = "privileged instruction" },
+	[IO]		= { .why = "I/O instruction" },
+	[FAR]		= { .why = "far control transfer" },
+	[TRAP]		= { .why = "instruction that traps" },
+	[SYSENTER]	= { .why = "system call that returns to the vDSO" },
+	[SHADOW]	= { .why = "takes a segment for the stack: masks the trap of the step" },
+	[UMIP]		= { .why = "may be emulated by the kernel" },
+	[SYSTEM]	= { .why = "for kernels, hypervisors, enclaves or devices" },
+	[TSX]		= { .why = "part of a transaction, which a probe aborts" },
+	[MONITOR]	= { .why = "waits on a monitor, which a probe disarms" },
+	[AMD3D]		= { .why = "3DNow! instruction" },
+	[XOP]		= { .why = "XOP or undefined instruction" },
+	[OPSIZE_BRANCH]	= { .why = "branch with operand size prefix" },
+	[REP_LOOP]	= { .why = "loop with repeat prefix: CPUs differ" },
+	[SMALL_LOOP]	= { .why = "loop with a 16-bit counter" },
+	[SMALL_FLAGS]	= { .why = "16-bit flags" },
+};
+
+static enum insn_class lookup(const struct insn *insn)
+{
+	const u8 *opcode = insn->opcode.bytes;
+
+	if (opcode[0] == 0x0f && opcode[1] == 0x38)
+		return uprobe_map_0f38[opcode[2]];
+	if (opcode[0] == 0x0f && opcode[1] == 0x3a)
+		return uprobe_map_0f3a[opcode[2]];
+	if (opcode[0] == 0x0f)
+		return uprobe_map_0f[opcode[1]];
+	if (!insn->x86_64 && uprobe_map_1byte_32bit[opcode[0]])
+		return uprobe_map_1byte_32bit[opcode[0]];
+	return uprobe_map_1byte[opcode[0]];
+}
+
+/*
+ * Where the decoder sees no ModRM but should, it takes a prefix to make another
+ * opcode of it, and its length is not to be trusted.
+ */
+static bool lacks_modrm(const struct insn *insn, enum insn_class class)
+{
+	return insn->opcode.bytes[0] == 0x0f && !insn->modrm.nbytes &&
+	       class != BARE && class != JCC && class != SYSCALL;
+}
+
+static const char *classify_legacy(struct uprobe_insn *ui,
+				   const struct insn *insn)
+{
+	enum insn_class class = lookup(insn);
 	u8 reg = modrm_reg(insn);
-	bool repe = has_prefix(insn, PFX_REPE);
 
-	if (has_memory_operand(insn)) {
-		/* cmpxchg8b, cmpxchg16b, xsavec */
-		return reg == 1 || reg == 4 ? NULL : why_privileged;
-	}
-	if (reg == 6 && !repe) /* rdrand; senduipi with f3 */
-		return NULL;
-	if (reg == 7) /* rdseed, rdpid */
-		return NULL;
-	return why_unknown;
-}
-
-/* 0f 1e: reserved for hints, of which endbr and rdssp exist */
-static const char *hint_1e(struct uprobe_insn *ui, const struct insn *insn)
-{
-	u8 modrm = insn->modrm.bytes[0];
-
-	if (!has_prefix(insn, PFX_REPE))
-		return NULL;
-	if (modrm == 0xfa || modrm == 0xfb) /* endbr64, endbr32 */
-		ui->op = UPROBE_INSN_NOP;
-	else if (modrm_mod(insn) == 3 && modrm_reg(insn) == 1)
-		return why_cet;
-	return NULL;
-}
-
-static const char *classify_two_byte(struct uprobe_insn *ui,
-				     const struct insn *insn)
-{
-	u8 op = insn->opcode.bytes[1];
-	u8 reg = modrm_reg(insn);
-	bool mem = has_memory_operand(insn);
-
-	/* Without ModRM */
-	switch (op) {
-	case 0x05: /* syscall */
-	case 0x07: /* sysret */
-	case 0x34: /* sysenter */
-	case 0x35: /* sysexit */
-		return why_syscall;
-	case 0x06: /* clts */
-	case 0x08: case 0x09: /* invd, wbinvd */
-	case 0x30: case 0x32: /* wrmsr, rdmsr */
-	case 0x37: /* getsec */
-	case 0xaa: /* rsm */
-		return why_privileged;
-	case 0x0e: case 0x0f: /* femms, 3DNow! */
-		return why_amd3d;
-	case 0x0b: /* ud2 */
-	case 0x31: case 0x33: /* rdtsc, rdpmc */
-	case 0x77: /* emms */
-	case 0xa0: case 0xa1: /* push fs, pop fs */
-	case 0xa2: /* cpuid */
-	case 0xa8: case 0xa9: /* push gs, pop gs */
-	case 0xc8 ... 0xcf: /* bswap */
-		return NULL;
-	case 0x80 ... 0x8f: /* jcc rel32 */
-		ui->cc = op & 0xf;
-		return near_branch_rel(ui, insn, UPROBE_INSN_JCC);
-	}
-
-	/*
-	 * All others have one. Where the decoder sees none, it takes a prefix
-	 * to make another opcode of it, and its length is not to be trusted.
-	 */
-	if (!insn->modrm.nbytes)
-		return why_unknown;
-
-	switch (op) {
-	case 0x00: /* verr, verw; sldt, str; lldt, ltr, lkgs */
-		if (reg <= 1)
-			return why_umip;
-		return reg == 4 || reg == 5 ? NULL : why_privileged;
-	case 0x01:
-		return group_7(insn);
-	case 0x02: case 0x03: /* lar, lsl */
-	case 0x10 ... 0x17: /* SSE */
-		return NULL;
-	case 0x0d: /* prefetch, prefetchw */
-		return mem ? NULL : why_unknown;
-	case 0x18: /* prefetch: changes no state that a program can see */
-	case 0x1f: /* nop */
-		ui->op = UPROBE_INSN_NOP;
-		return NULL;
-	case 0x1a: case 0x1b: /* MPX, which is never enabled: hints */
-	case 0x1c: /* cldemote and hints */
-		return NULL;
-	case 0x1e:
-		return hint_1e(ui, insn);
-	case 0x20 ... 0x23: /* mov to and from control and debug registers */
-	case 0x78: case 0x79: /* vmread, vmwrite */
-		return why_privileged;
-	case 0x28 ... 0x2f: /* SSE */
-	case 0x40 ... 0x4f: /* cmovcc */
-	case 0x50 ... 0x70: case 0x74 ... 0x76: /* SSE, MMX */
-	case 0x7c ... 0x7f:
-		return NULL;
-	case 0x71: case 0x72: /* shifts by an immediate */
-		return !mem && one_of(reg, BIT(2) | BIT(4) | BIT(6)) ?
-		       NULL : why_unknown;
-	case 0x73:
-		return !mem && one_of(reg, BIT(2) | BIT(3) | BIT(6) | BIT(7)) ?
-		       NULL : why_unknown;
-	case 0x90 ... 0x9f: /* setcc */
-	case 0xa3: /* bt */
-	case 0xa4: case 0xa5: /* shld */
-	case 0xab: /* bts */
-	case 0xac: case 0xad: /* shrd */
-		return NULL;
-	case 0xae:
-		return group_15(insn);
-	case 0xaf: /* imul */
-	case 0xb0: case 0xb1: /* cmpxchg */
-		return NULL;
-	case 0xb2: /* lss */
-		return why_shadow;
-	case 0xb3: /* btr */
-		return NULL;
-	case 0xb4: case 0xb5: /* lfs, lgs */
-		return mem ? NULL : why_unknown;
-	case 0xb6: case 0xb7: /* movzx */
-	case 0xb8: /* popcnt */
-		return NULL;
-	case 0xb9: case 0xff: /* ud1, ud0: CPUs differ in their length */
-		return why_unknown;
-	case 0xba: /* bt, bts, btr, btc */
-		return reg >= 4 ? NULL : why_unknown;
-	case 0xbb: /* btc */
-	case 0xbc: case 0xbd: /* bsf, bsr, tzcnt, lzcnt */
-	case 0xbe: case 0xbf: /* movsx */
-	case 0xc0: case 0xc1: /* xadd */
-	case 0xc2 ... 0xc6: /* SSE, MMX, movnti */
-		return NULL;
-	case 0xc7:
-		return group_9(insn);
-	case 0xd0 ... 0xfe: /* SSE, MMX */
-		return NULL;
-	}
-	return why_unknown;
-}
-
-static const char *classify_0f38(const struct insn *insn)
-{
-	bool opsize = has_prefix(insn, PFX_OPSIZE);
-	bool repne = has_prefix(insn, PFX_REPNE);
-	bool repe = has_prefix(insn, PFX_REPE);
-
-	/* All have one where their prefix makes them exist */
-	if (!insn->modrm.nbytes)
-		return why_unknown;
-
-	switch (insn->opcode.bytes[2]) {
-	case 0x00 ... 0x0b: case 0x1c ... 0x1e: /* SSSE3 */
-	case 0x10: case 0x14: case 0x15: case 0x17: /* SSE4 */
-	case 0x20 ... 0x25: case 0x28 ... 0x2b:
-	case 0x30 ... 0x35: case 0x37 ... 0x41:
-	case 0xc8 ... 0xcd: /* SHA */
-	case 0xcf: /* gf2p8mulb */
-	case 0xd8: /* Key Locker */
-	case 0xdb ... 0xdf: /* AES, Key Locker */
-	case 0xf0: case 0xf1: /* movbe, crc32 */
-	case 0xf9: /* movdiri */
-	case 0xfa: case 0xfb: /* Key Locker */
-	case 0xfc: /* aadd, aand, aor, axor */
-		return NULL;
-	case 0x80 ... 0x82: /* invept, invvpid, invpcid */
-		return why_privileged;
-	case 0xf5: /* wruss */
-		return why_cet;
-	case 0xf6: /* adcx, adox; wrss */
-		return opsize || repe ? NULL : why_cet;
-	case 0xf8: /* movdir64b; enqcmd, enqcmds, urdmsr, uwrmsr */
-		return repne || repe ? why_privileged : NULL;
-	}
-	return why_unknown;
-}
-
-static const char *classify_0f3a(const struct insn *insn)
-{
-	if (!insn->modrm.nbytes)
-		return why_unknown;
-
-	switch (insn->opcode.bytes[2]) {
-	case 0x08 ... 0x0f: case 0x14 ... 0x17: /* SSE4, palignr */
-	case 0x20 ... 0x22: case 0x40 ... 0x42: case 0x60 ... 0x63:
-	case 0x44: /* pclmulqdq */
-	case 0xcc: /* sha1rnds4 */
-	case 0xce: case 0xcf: /* gf2p8affineqb, gf2p8affineinvqb */
-	case 0xdf: /* aeskeygenassist */
-		return NULL;
-	case 0xf0: /* hreset */
-		return why_privileged;
-	}
-	return why_unknown;
+	if (class >= FIRST_GROUP)
+		class = has_memory_operand(insn) ?
+			groups[class - FIRST_GROUP].mem[reg] :
+			groups[class - FIRST_GROUP].reg[reg];
+	if (!classes[class].why && lacks_modrm(insn, class))
+		class = UNKNOWN;
+	if (classes[class].look)
+		class = classes[class].look(ui, insn);
+	if (class != DONE)
+		ui->op = classes[class].op;
+	return classes[class].why;
 }
 
 /*
@@ -794,13 +1046,13 @@ static const char *classify_vex(const struct insn *insn)
 		map = X86_VEX2_M;
 
 	if (!evex)
-		return map >= 1 && map <= 3 ? NULL : why_unknown;
+		return map >= 1 && map <= 3 ? NULL : classes[UNKNOWN].why;
 
 	/* APX: map 4, and bits that were reserved until then */
 	if (map == 4 || (vex[1] & 0x08) || !(vex[2] & 0x04))
 		return "APX instruction";
 	return one_of(map, BIT(1) | BIT(2) | BIT(3) | BIT(5) | BIT(6)) ?
-	       NULL : why_unknown;
+	       NULL : classes[UNKNOWN].why;
 }
 
 static const char *classify(struct uprobe_insn *ui, const struct insn *insn)
@@ -817,13 +1069,7 @@ static const char *classify(struct uprobe_insn *ui, const struct insn *insn)
 
 	if (insn->vex_prefix.nbytes)
 		return classify_vex(insn);
-	if (insn->opcode.bytes[0] != 0x0f)
-		return classify_one_byte(ui, insn);
-	if (insn->opcode.bytes[1] == 0x38)
-		return classify_0f38(insn);
-	if (insn->opcode.bytes[1] == 0x3a)
-		return classify_0f3a(insn);
-	return classify_two_byte(ui, insn);
+	return classify_legacy(ui, insn);
 }
 
 /*
@@ -911,9 +1157,17 @@ static void make_copy(struct uprobe_insn *ui, const struct insn *insn)
 		make_absolute(ui, insn);
 }
 
-static bool is_canonical(unsigned long addr)
+/* Stack pointer, instruction pointer and what is on the stack have this size */
+static unsigned long fit(const struct uprobe_insn *ui, unsigned long value)
 {
-	return __is_canonical_address(addr, __VIRTUAL_MASK_SHIFT + 1);
+	return ui->word == 8 ? value : (u32)value;
+}
+
+/* Can execution go on there? In 32-bit code, anywhere */
+static bool is_address(const struct uprobe_insn *ui, unsigned long addr)
+{
+	return ui->word != 8 ||
+	       __is_canonical_address(addr, __VIRTUAL_MASK_SHIFT + 1);
 }
 
 /**
@@ -922,30 +1176,31 @@ static bool is_canonical(unsigned long addr)
  * @bytes: the instruction, and what follows it
  * @n: how many bytes can be read, at most MAX_INSN_SIZE are looked at
  * @vaddr: address of the instruction in the program
+ * @is_64bit: in 64-bit code, not in 32-bit code
  * @why: set to a short reason on failure
- *
- * 64-bit code only.
  *
  * Return: 0; -EINVAL when the instruction is longer than @n; -EOPNOTSUPP
  * when it is not known to be executed exactly.
  */
 int uprobe_insn_analyze(struct uprobe_insn *ui, const u8 *bytes, size_t n,
-			unsigned long vaddr, const char **why)
+			unsigned long vaddr, bool is_64bit, const char **why)
 {
+	enum insn_mode mode = is_64bit ? INSN_MODE_64 : INSN_MODE_32;
 	struct insn insn;
 	int ret;
 
 	memset(ui, 0, sizeof(*ui));
 	ui->scratch = UPROBE_INSN_REG_NONE;
+	ui->word = is_64bit ? 8 : 4;
 
 	n = n < MAX_INSN_SIZE ? n : MAX_INSN_SIZE;
-	ret = insn_decode(&insn, bytes, n, INSN_MODE_64);
+	ret = insn_decode(&insn, bytes, n, mode);
 	if (ret == -ENODATA && n < MAX_INSN_SIZE) {
 		*why = "runs past readable text";
 		return -EINVAL;
 	}
 	if (ret) {
-		*why = why_unknown;
+		*why = classes[UNKNOWN].why;
 		return -EOPNOTSUPP;
 	}
 
@@ -959,7 +1214,7 @@ int uprobe_insn_analyze(struct uprobe_insn *ui, const u8 *bytes, size_t n,
 	case UPROBE_INSN_JMP_REL:
 	case UPROBE_INSN_JCC:
 	case UPROBE_INSN_LOOP:
-		if (is_canonical(vaddr + ui->len + ui->imm))
+		if (is_address(ui, vaddr + ui->len + ui->imm))
 			break;
 		*why = "branch out of the address space";
 		return -EOPNOTSUPP;
@@ -992,33 +1247,66 @@ bool uprobe_insn_is_branch(const struct uprobe_insn *ui)
 	return false;
 }
 
+/**
+ * uprobe_insn_is_syscall - does the instruction call the kernel?
+ * @ui: the instruction
+ *
+ * Return: true for one after which the kernel, not a trap, has the thread.
+ */
+bool uprobe_insn_is_syscall(const struct uprobe_insn *ui)
+{
+	return ui->op == UPROBE_INSN_SYSCALL || ui->op == UPROBE_INSN_INT80;
+}
+
 /*
- * User's stack. Single accesses of eight bytes: like the CPU's, they happen
+ * User's stack. Single accesses of a whole word: like the CPU's, they happen
  * entirely or not at all.
  */
 
-/* A program that asked for alignment checks gets them from the copy */
-static bool misaligned(const struct pt_regs *regs, unsigned long sp)
+static int put_word(const struct uprobe_insn *ui, unsigned long sp,
+		    unsigned long value)
 {
-	return (regs->flags & X86_EFLAGS_AC) && (sp & 7);
+	if (ui->word == 8)
+		return put_user((u64)value, (u64 __user *)sp);
+	return put_user((u32)value, (u32 __user *)sp);
 }
 
-static bool push(struct pt_regs *regs, unsigned long value)
+static int get_word(const struct uprobe_insn *ui, unsigned long sp,
+		    unsigned long *value)
 {
-	unsigned long sp = regs->sp - 8;
+	u32 half;
+	int ret;
 
-	if (misaligned(regs, sp) || put_user(value, (unsigned long __user *)sp))
+	if (ui->word == 8)
+		return get_user(*value, (unsigned long __user *)sp);
+	ret = get_user(half, (u32 __user *)sp);
+	*value = half;
+	return ret;
+}
+
+/* A program that asked for alignment checks gets them from the copy */
+static bool misaligned(const struct uprobe_insn *ui,
+		       const struct pt_regs *regs, unsigned long sp)
+{
+	return (regs->flags & X86_EFLAGS_AC) && (sp & (ui->word - 1));
+}
+
+static bool push(const struct uprobe_insn *ui, struct pt_regs *regs,
+		 unsigned long value)
+{
+	unsigned long sp = fit(ui, regs->sp - ui->word);
+
+	if (misaligned(ui, regs, sp) || put_word(ui, sp, value))
 		return false;
 	regs->sp = sp;
 	return true;
 }
 
 /* Read only: the caller moves the stack pointer */
-static bool peek(const struct pt_regs *regs, unsigned long sp,
-		 unsigned long *value)
+static bool peek(const struct uprobe_insn *ui, const struct pt_regs *regs,
+		 unsigned long sp, unsigned long *value)
 {
-	return !misaligned(regs, sp) &&
-	       !get_user(*value, (unsigned long __user *)sp);
+	return !misaligned(ui, regs, sp) && !get_word(ui, sp, value);
 }
 
 /* Flags */
@@ -1068,23 +1356,31 @@ static void load_flags(struct pt_regs *regs, unsigned long value)
 	regs->flags = (regs->flags & ~POPF_MASK) | (value & POPF_MASK);
 }
 
+/* Registers and immediates of arithmetic, moves and loops */
+static unsigned long operand(const struct uprobe_insn *ui, unsigned long value)
+{
+	return ui->wide ? value : (u32)value;
+}
+
 /* Flags of @a + @b = @sum; of a subtraction with sum + subtrahend = minuend */
-static void arith_flags(struct pt_regs *regs, unsigned long a, unsigned long b,
-			unsigned long sum, unsigned long result)
+static void arith_flags(const struct uprobe_insn *ui, struct pt_regs *regs,
+			unsigned long a, unsigned long b, unsigned long sum,
+			unsigned long result)
 {
 	unsigned long carry = (a & b) | ((a | b) & ~sum);
+	unsigned long top = ui->wide ? BIT(63) : BIT(31);
 	unsigned long flags = 0;
 	u8 parity = result ^ (result >> 4);
 
-	if (carry >> 63)
+	if (carry & top)
 		flags |= X86_EFLAGS_CF;
 	if (carry & 0x08)
 		flags |= X86_EFLAGS_AF;
-	if ((carry ^ (carry << 1)) >> 63)
+	if ((carry ^ (carry << 1)) & top)
 		flags |= X86_EFLAGS_OF;
 	if (!result)
 		flags |= X86_EFLAGS_ZF;
-	if (result >> 63)
+	if (result & top)
 		flags |= X86_EFLAGS_SF;
 	/* Bit i of the constant: i has an even number of ones */
 	if (0x9669 >> (parity & 0xf) & 1)
@@ -1093,35 +1389,37 @@ static void arith_flags(struct pt_regs *regs, unsigned long a, unsigned long b,
 	regs->flags = (regs->flags & ~ARITH_MASK) | flags;
 }
 
-static void emulate_add(struct pt_regs *regs, unsigned long *reg,
-			unsigned long imm)
+static void emulate_add(const struct uprobe_insn *ui, struct pt_regs *regs)
 {
-	unsigned long sum = *reg + imm;
+	unsigned long *reg = reg_of(regs, ui->reg);
+	unsigned long a = operand(ui, *reg), b = operand(ui, ui->imm);
+	unsigned long sum = operand(ui, a + b);
 
-	arith_flags(regs, *reg, imm, sum, sum);
+	arith_flags(ui, regs, a, b, sum, sum);
 	*reg = sum;
 }
 
-/* The borrows of reg - imm are the carries of result + imm */
-static void emulate_sub(struct pt_regs *regs, unsigned long *reg,
-			unsigned long imm)
+/* The borrows of a - b are the carries of result + b */
+static void emulate_sub(const struct uprobe_insn *ui, struct pt_regs *regs)
 {
-	unsigned long result = *reg - imm;
+	unsigned long *reg = reg_of(regs, ui->reg);
+	unsigned long a = operand(ui, *reg), b = operand(ui, ui->imm);
+	unsigned long result = operand(ui, a - b);
 
-	arith_flags(regs, result, imm, *reg, result);
+	arith_flags(ui, regs, result, b, a, result);
 	*reg = result;
 }
 
 /* loopne, loope and loop count, jrcxz looks; only the result is written */
 static bool loop_taken(const struct uprobe_insn *ui, struct pt_regs *regs)
 {
-	unsigned long count = ui->wide ? regs->cx : (u32)regs->cx;
+	unsigned long count = operand(ui, regs->cx);
 	bool zf = regs->flags & X86_EFLAGS_ZF;
 
 	if (ui->cc == 3)
 		return !count;
 
-	count = ui->wide ? count - 1 : (u32)(count - 1);
+	count = operand(ui, count - 1);
 	regs->cx = count;
 	if (!count)
 		return false;
@@ -1144,72 +1442,75 @@ bool uprobe_insn_emulate(const struct uprobe_insn *ui, struct pt_regs *regs)
 
 	switch (ui->op) {
 	case UPROBE_INSN_STEP:
+	case UPROBE_INSN_X87:
+	case UPROBE_INSN_REP:
 	case UPROBE_INSN_CALL_MEM:
 	case UPROBE_INSN_JMP_MEM:
+	case UPROBE_INSN_SYSCALL:
+	case UPROBE_INSN_INT80:
 		return false;
 	case UPROBE_INSN_NOP:
 		break;
 	case UPROBE_INSN_PUSH_REG:
-		if (!push(regs, *reg_of(regs, ui->reg)))
+		if (!push(ui, regs, *reg_of(regs, ui->reg)))
 			return false;
 		break;
 	case UPROBE_INSN_PUSH_IMM:
-		if (!push(regs, ui->imm))
+		if (!push(ui, regs, ui->imm))
 			return false;
 		break;
 	case UPROBE_INSN_POP_REG:
-		if (!peek(regs, regs->sp, &value))
+		if (!peek(ui, regs, regs->sp, &value))
 			return false;
 		/* In this order for the sake of pop %rsp */
-		regs->sp += 8;
+		regs->sp = fit(ui, regs->sp + ui->word);
 		*reg_of(regs, ui->reg) = value;
 		break;
 	case UPROBE_INSN_LEAVE:
-		if (!peek(regs, regs->bp, &value))
+		if (!peek(ui, regs, regs->bp, &value))
 			return false;
-		regs->sp = regs->bp + 8;
+		regs->sp = fit(ui, regs->bp + ui->word);
 		regs->bp = value;
 		break;
 	case UPROBE_INSN_PUSHF:
-		if (!push(regs, pushed_flags(regs)))
+		if (!push(ui, regs, pushed_flags(regs)))
 			return false;
 		break;
 	case UPROBE_INSN_POPF:
-		if (!peek(regs, regs->sp, &value))
+		if (!peek(ui, regs, regs->sp, &value))
 			return false;
-		regs->sp += 8;
+		regs->sp = fit(ui, regs->sp + ui->word);
 		load_flags(regs, value);
 		break;
 	case UPROBE_INSN_MOV:
 		value = *reg_of(regs, ui->base);
-		*reg_of(regs, ui->reg) = ui->wide ? value : (u32)value;
+		*reg_of(regs, ui->reg) = operand(ui, value);
 		break;
 	case UPROBE_INSN_LEA:
 		value = ui->base == UPROBE_INSN_REG_RIP ?
 			next : *reg_of(regs, ui->base);
-		value += ui->imm;
-		*reg_of(regs, ui->reg) = ui->wide ? value : (u32)value;
+		*reg_of(regs, ui->reg) = operand(ui, value + ui->imm);
 		break;
 	case UPROBE_INSN_ADD:
-		emulate_add(regs, reg_of(regs, ui->reg), ui->imm);
+		emulate_add(ui, regs);
 		break;
 	case UPROBE_INSN_SUB:
-		emulate_sub(regs, reg_of(regs, ui->reg), ui->imm);
+		emulate_sub(ui, regs);
 		break;
 	case UPROBE_INSN_RET:
-		if (!peek(regs, regs->sp, &value) || !is_canonical(value))
+		if (!peek(ui, regs, regs->sp, &value) || !is_address(ui, value))
 			return false;
-		regs->sp += 8 + ui->imm;
+		regs->sp = fit(ui, regs->sp + ui->word + ui->imm);
 		next = value;
 		break;
 	case UPROBE_INSN_CALL_REL:
-		if (!push(regs, next))
+		if (!push(ui, regs, next))
 			return false;
 		next += ui->imm;
 		break;
 	case UPROBE_INSN_CALL_REG:
 		value = *reg_of(regs, ui->base);
-		if (!is_canonical(value) || !push(regs, next))
+		if (!is_address(ui, value) || !push(ui, regs, next))
 			return false;
 		next = value;
 		break;
@@ -1218,7 +1519,7 @@ bool uprobe_insn_emulate(const struct uprobe_insn *ui, struct pt_regs *regs)
 		break;
 	case UPROBE_INSN_JMP_REG:
 		value = *reg_of(regs, ui->base);
-		if (!is_canonical(value))
+		if (!is_address(ui, value))
 			return false;
 		next = value;
 		break;
@@ -1232,7 +1533,7 @@ bool uprobe_insn_emulate(const struct uprobe_insn *ui, struct pt_regs *regs)
 		break;
 	}
 
-	regs->ip = next;
+	regs->ip = fit(ui, next);
 	return true;
 }
 
@@ -1247,7 +1548,7 @@ void uprobe_insn_pre_step(const struct uprobe_insn *ui,
 			  struct uprobe_insn_step *st, struct pt_regs *regs,
 			  unsigned long copy)
 {
-	unsigned long next = regs->ip + ui->len;
+	unsigned long next = fit(ui, regs->ip + ui->len);
 
 	*st = (struct uprobe_insn_step){ .value = next, .target = next };
 	regs->ip = copy;
@@ -1257,7 +1558,7 @@ void uprobe_insn_pre_step(const struct uprobe_insn *ui,
 		st->value = pushed_flags(regs);
 		break;
 	case UPROBE_INSN_CALL_REL:
-		st->target = next + ui->imm;
+		st->target = fit(ui, next + ui->imm);
 		break;
 	}
 
@@ -1269,22 +1570,20 @@ void uprobe_insn_pre_step(const struct uprobe_insn *ui,
 
 /**
  * uprobe_insn_unfinished - must the copy be run again?
- * @ui: the instruction
  * @regs: registers as the trap of the step left them
- * @copy: address of ui->copy in the program
+ * @copy: address of the copy in the program
  *
- * A string instruction with a repeat prefix traps after each iteration with
- * ip unmoved, and so may any other that can be interrupted half way. The
- * step then goes on: set TF, return to user mode, do not run handlers. It may
- * also be given up with uprobe_insn_abort(), to be continued at the original
- * address.
+ * A string instruction with a repeat prefix that is stepped traps after each
+ * iteration with ip unmoved, and so may any other that can be interrupted half
+ * way. The step then goes on: set TF, return to user mode, do not run handlers.
+ * It may also be given up with uprobe_insn_abort(), to be continued at the
+ * original address. No copy ends where it begins.
  *
  * Return: true if the instruction has not come to its end.
  */
-bool uprobe_insn_unfinished(const struct uprobe_insn *ui,
-			    const struct pt_regs *regs, unsigned long copy)
+bool uprobe_insn_unfinished(const struct pt_regs *regs, unsigned long copy)
 {
-	return ui->op == UPROBE_INSN_STEP && regs->ip == copy;
+	return regs->ip == copy;
 }
 
 static void restore_scratch(const struct uprobe_insn *ui,
@@ -1313,7 +1612,6 @@ bool uprobe_insn_post_step(const struct uprobe_insn *ui,
 			   struct pt_regs *regs, unsigned long vaddr,
 			   unsigned long copy)
 {
-	unsigned long __user *top = (unsigned long __user *)regs->sp;
 	unsigned long popped = regs->si;
 
 	restore_scratch(ui, st, regs);
@@ -1330,14 +1628,20 @@ bool uprobe_insn_post_step(const struct uprobe_insn *ui,
 		fallthrough;
 	case UPROBE_INSN_CALL_REG:
 	case UPROBE_INSN_CALL_MEM:
-		if (!put_user(st->value, top))
+		if (!put_word(ui, regs->sp, st->value))
 			break;
-		regs->sp += 8;
+		regs->sp = fit(ui, regs->sp + ui->word);
 		regs->ip = vaddr;
 		return false;
 	case UPROBE_INSN_POPF:
 		load_flags(regs, popped);
 		regs->ip = vaddr + ui->len;
+		break;
+	case UPROBE_INSN_SYSCALL:
+		/* At the kernel's entry. With FRED, rcx is still the program's */
+		if (regs->cx == regs->ip)
+			regs->cx += vaddr - copy;
+		regs->ip += vaddr - copy;
 		break;
 	default:
 		regs->ip += vaddr - copy;

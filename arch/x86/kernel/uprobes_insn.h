@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * User-space probes: how to execute one x86-64 instruction away from its
- * place.
+ * User-space probes: how to execute one x86 instruction away from its place.
  *
  * This unit knows instructions and nothing else: no locks, no tasks, no
  * mappings. It is compiled into the kernel and, from the same source, into a
@@ -16,6 +15,10 @@
  *	 trap: uprobe_insn_unfinished()	true: run it once more, as it stands
  *	       uprobe_insn_post_step()	the instruction is done
  *	 fault or signal: uprobe_insn_abort()
+ *
+ * TF can be left alone with UPROBE_INSN_REP, whose copy may then be ended by a
+ * breakpoint behind it, and with system calls (uprobe_insn_is_syscall()), for
+ * which uprobe_insn_post_step() is called at the entry to the kernel.
  *
  * TF belongs to the caller. At every call of this unit, regs->flags holds the
  * program's own TF: set TF for the step after uprobe_insn_pre_step(), and put
@@ -32,6 +35,10 @@
 /**
  * enum uprobe_insn_op - how an instruction is executed
  * @UPROBE_INSN_STEP: the copy is run, execution goes on after it
+ * @UPROBE_INSN_X87: the same; the FPU remembers where the instruction stood
+ * @UPROBE_INSN_REP: the same; may run for long, and be interrupted
+ * @UPROBE_INSN_SYSCALL: syscall in 64-bit code
+ * @UPROBE_INSN_INT80: int $0x80
  * @UPROBE_INSN_NOP: nop in all its forms, endbr, prefetch
  * @UPROBE_INSN_PUSH_REG: push reg
  * @UPROBE_INSN_PUSH_IMM: push imm
@@ -57,6 +64,10 @@
  */
 enum uprobe_insn_op {
 	UPROBE_INSN_STEP,
+	UPROBE_INSN_X87,
+	UPROBE_INSN_REP,
+	UPROBE_INSN_SYSCALL,
+	UPROBE_INSN_INT80,
 	UPROBE_INSN_NOP,
 	UPROBE_INSN_PUSH_REG,
 	UPROBE_INSN_PUSH_IMM,
@@ -84,15 +95,15 @@ enum uprobe_insn_op {
 #define UPROBE_INSN_REG_NONE	0xff
 
 int uprobe_insn_analyze(struct uprobe_insn *ui, const u8 *bytes, size_t n,
-			unsigned long vaddr, const char **why);
+			unsigned long vaddr, bool is_64bit, const char **why);
 bool uprobe_insn_emulate(const struct uprobe_insn *ui, struct pt_regs *regs);
 bool uprobe_insn_is_branch(const struct uprobe_insn *ui);
 bool uprobe_insn_is_get_pc(const struct uprobe_insn *ui);
+bool uprobe_insn_is_syscall(const struct uprobe_insn *ui);
 void uprobe_insn_pre_step(const struct uprobe_insn *ui,
 			  struct uprobe_insn_step *st, struct pt_regs *regs,
 			  unsigned long copy);
-bool uprobe_insn_unfinished(const struct uprobe_insn *ui,
-			    const struct pt_regs *regs, unsigned long copy);
+bool uprobe_insn_unfinished(const struct pt_regs *regs, unsigned long copy);
 bool uprobe_insn_post_step(const struct uprobe_insn *ui,
 			   const struct uprobe_insn_step *st,
 			   struct pt_regs *regs, unsigned long vaddr,

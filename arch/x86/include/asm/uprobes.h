@@ -24,6 +24,7 @@ typedef u8 uprobe_opcode_t;
  * @base: source register, base of an address
  * @cc: condition of a jcc; low opcode bits of loop and jrcxz
  * @wide: operands (loop: the counter) have 64 bits, not 32
+ * @word: bytes of a word on the stack: 8 in 64-bit code, else 4
  * @imm: immediate, displacement, or distance of a branch
  * @copy: what runs out of line
  *
@@ -38,6 +39,7 @@ struct uprobe_insn {
 	u8	base;
 	u8	cc;
 	u8	wide;
+	u8	word;
 	s32	imm;
 	u8	copy[MAX_UINSN_BYTES - 1];
 };
@@ -71,6 +73,8 @@ struct arch_uprobe {
  * @step: registers that the copy borrows
  * @trap_nr: thread.trap_nr, which tells meanwhile whether the copy faulted
  * @dr6: watchpoints that the copy hit, DR_TRAP0 and on
+ * @count: rcx before the copy
+ * @end: the breakpoint that ends the copy; 0 when it ends by TF, or otherwise
  * @tf: did the program, or its debugger, have the trap flag set?
  * @blockstep: does its debugger step from branch to branch?
  */
@@ -78,6 +82,8 @@ struct arch_uprobe_task {
 	struct uprobe_insn_step step;
 	unsigned long trap_nr;
 	unsigned long dr6;
+	unsigned long count;
+	unsigned long end;
 	bool tf;
 	bool blockstep;
 };
