@@ -290,8 +290,8 @@ after_int3:
 	ret
 
 /* Instructions that are refused. */
-func own_syscall
-	syscall
+func soft_int
+	int	$0x21
 	ret
 func unknown
 	.byte	0x06		/* no instruction of 64-bit mode */

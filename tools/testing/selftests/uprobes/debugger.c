@@ -22,34 +22,6 @@ enum {
 
 #define INT3	0xcc
 
-static int cont_traced(pid_t pid)
-{
-	if (ptrace(PTRACE_CONT, pid, 0, 0))
-		return -1;
-	return wait_prog(pid);
-}
-
-static int step_traced(pid_t pid)
-{
-	if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0))
-		return -1;
-	return wait_prog(pid);
-}
-
-static bool stopped_by(int status, int sig)
-{
-	return WIFSTOPPED(status) && WSTOPSIG(status) == sig;
-}
-
-/* The first stop of a program that is traced by the test from now on. */
-static pid_t start_traced(void (*body)(void))
-{
-	pid_t pid = start_prog(body);
-
-	run_prog(pid);
-	return pid;
-}
-
 static void be_traced(void)
 {
 	ptrace(PTRACE_TRACEME, 0, 0, 0);
@@ -106,13 +78,6 @@ static long own_word(const void *addr)
 
 	memcpy(&word, addr, sizeof(word));
 	return word;
-}
-
-static unsigned long ip_of_traced(pid_t pid)
-{
-	struct user_regs_struct regs;
-
-	return ptrace(PTRACE_GETREGS, pid, 0, &regs) ? 0 : regs.rip;
 }
 
 static long set_ip(pid_t pid, const void *ip)

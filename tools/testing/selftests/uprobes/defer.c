@@ -845,7 +845,7 @@ TEST_F(uprobes, deferred_failures)
 		{ pid, &shm, EINVAL },
 		{ pid, (void *)-1UL, EINVAL },
 		{ pid, own_int3, EEXIST },
-		{ pid, own_syscall, EOPNOTSUPP },
+		{ pid, soft_int, EOPNOTSUPP },
 		{ pid, shared, EOPNOTSUPP },
 	};
 	int entry, ret;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Errors: every errno of the contract, and that nothing changed. */
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -159,7 +158,7 @@ TEST_F(uprobes, foreign_breakpoint)
 /* Instructions that are not executed as they are anywhere else (C4). */
 TEST_F(uprobes, c4_refused_instructions)
 {
-	refused(_metadata, self->dev, EOPNOTSUPP, own_syscall);
+	refused(_metadata, self->dev, EOPNOTSUPP, soft_int);
 	refused(_metadata, self->dev, EOPNOTSUPP, unknown);
 	refused(_metadata, self->dev, EOPNOTSUPP, halt);
 }
@@ -560,46 +559,6 @@ TEST_F(uprobes, c5_address_space_full)
 	EXPECT_EQ(0, list_lines(pid));
 	EXPECT_TRUE(exited(run_prog(pid), 0));
 	EXPECT_EQ(3, shm[SHM_RESULT]);
-}
-
-/* The entry point of prog32, which is beside this program. */
-static void *find_prog32(char *path, size_t size)
-{
-	ssize_t len = readlink("/proc/self/exe", path, size - 1);
-	__u32 entry = 0;
-	int fd;
-
-	path[len > 0 ? len : 0] = '\0';
-	dirname(path);
-	strncat(path, "/prog32", size - strlen(path) - 1);
-	fd = open(path, O_RDONLY);
-	/* Its place in the header of an ELF file of 32 bits */
-	if (fd >= 0 && pread(fd, &entry, sizeof(entry), 24) != sizeof(entry))
-		entry = 0;
-	close(fd);
-	return (void *)(uintptr_t)entry;
-}
-
-/* 32-bit programs come with a later version: refused, and not disturbed. */
-TEST_F(uprobes, program_of_32_bits)
-{
-	char path[PATH_MAX];
-	void *entry = find_prog32(path, sizeof(path));
-	pid_t pid;
-
-	ASSERT_NE(NULL, entry)
-		TH_LOG("cannot read %s", path);
-	pid = fork();
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		execl(path, "prog32", NULL);
-		_exit(1);
-	}
-	ASSERT_TRUE(WIFSTOPPED(wait_prog(pid)));
-	EXPECT_EQ(-EOPNOTSUPP, probe(self->dev, pid, entry));
-	EXPECT_EQ(-EOPNOTSUPP, probe_ret(self->dev, pid, entry));
-	EXPECT_EQ(-EOPNOTSUPP, init_returns(self->dev, pid, NULL));
-	EXPECT_TRUE(exited(run_prog(pid), 32));
 }
 
 /* A pid means what it means to the caller, in its pid namespace. */

@@ -4,9 +4,12 @@
  * the CPU, and must leave the same registers, flags and memory, the red zone
  * included; or raise the same fault, with the same signal frame.
  */
+#include <asm/prctl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/ucontext.h>
+#include <unistd.h>
 
 #include "fixture.h"
 #include "probed.h"
@@ -146,6 +149,7 @@ static void snippets_prog(void)
 
 	has_avx = __builtin_cpu_supports("avx") != 0;
 	catch_faults();
+	syscall(SYS_arch_prctl, ARCH_SET_GS, data);
 	expected = mmap(NULL, 256 * NSTATES * sizeof(*expected),
 			PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			-1, 0);
@@ -219,6 +223,18 @@ TEST_F(uprobes, c2_vex)
 	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
 		SKIP(return, "the CPU has no AVX2 or BMI2");
 	check_snippets(_metadata, self->dev, avx);
+}
+
+/* System calls: what they leave in the registers. */
+TEST_F(uprobes, system_calls)
+{
+	check_snippets(_metadata, self->dev, system_calls);
+}
+
+/* Segments, nested frames, operands of 16 bits, shadow stacks. */
+TEST_F(uprobes, rare)
+{
+	check_snippets(_metadata, self->dev, rare);
 }
 
 /* C9: a fault in the copy shows original addresses, and the same frame. */

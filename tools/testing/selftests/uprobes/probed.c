@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "probed.h"
@@ -50,6 +54,36 @@ bool is_add(pid_t pid, const void *addr)
 
 	return !read_mem(pid, addr, code, sizeof(code)) &&
 	       !memcmp(code, add, sizeof(code));
+}
+
+static int fault_fd;
+
+void *map_waiting(void *at)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	void *page = mmap(at, PAGE_SZ, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0),
+			  -1, 0);
+
+	reg.range.start = (uintptr_t)page;
+	reg.range.len = PAGE_SZ;
+	fault_fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (page == MAP_FAILED || fault_fd < 0 ||
+	    ioctl(fault_fd, UFFDIO_API, &api) ||
+	    ioctl(fault_fd, UFFDIO_REGISTER, &reg))
+		abort();
+	return page;
+}
+
+void bring_page(void *page)
+{
+	struct uffdio_zeropage zero = {
+		.range = { (uintptr_t)page, PAGE_SZ },
+	};
+
+	if (ioctl(fault_fd, UFFDIO_ZEROPAGE, &zero))
+		abort();
 }
 
 void add_once(void)

@@ -48,7 +48,7 @@ long trace_me(long *flags);
 void step_me(void);
 void call_int3(void);		/* a probe, own_int3, after_int3, a return */
 extern char own_int3[], after_int3[];
-void own_syscall(void);
+void soft_int(void);
 void unknown(void);
 void halt(void);
 struct rseq;
@@ -92,6 +92,13 @@ void *map_add(void *at, int prot, int flags);
 void *map_add_file(int prot, int flags);
 int add_file(void);
 bool is_add(pid_t pid, const void *addr);
+
+/*
+ * A page whose first access waits until it is brought, one at a time; at may be
+ * NULL.
+ */
+void *map_waiting(void *at);
+void bring_page(void *page);
 
 /* Programs: one call; calls with a stop behind each, for ever. */
 void add_once(void);

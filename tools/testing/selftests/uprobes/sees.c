@@ -9,10 +9,8 @@
 #include <linux/filter.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
-#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/procfs.h>
 #include <sys/ptrace.h>
@@ -297,35 +295,11 @@ TEST_F(uprobes, c9_fault_in_calls)
 }
 
 /* An access that waits: for a page that another thread brings when told to. */
-static int fault_fd;
-
-static void *page_of_faults(void)
+static void *bring_when_told(void *arg)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-	void *page = mmap(NULL, PAGE_SZ, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	reg.range.start = (uintptr_t)page;
-	reg.range.len = PAGE_SZ;
-	fault_fd = syscall(SYS_userfaultfd, O_CLOEXEC);
-	if (page == MAP_FAILED || fault_fd < 0 ||
-	    ioctl(fault_fd, UFFDIO_API, &api) ||
-	    ioctl(fault_fd, UFFDIO_REGISTER, &reg))
-		abort();
-	return page;
-}
-
-static void *bring_page(void *arg)
-{
-	struct uffdio_zeropage zero = {
-		.range = { (uintptr_t)load_from, PAGE_SZ },
-	};
-
 	while (!shm[STOP])
 		sleep_ms(1);
-	if (ioctl(fault_fd, UFFDIO_ZEROPAGE, &zero))
-		abort();
+	bring_page(load_from);
 	return NULL;
 }
 
@@ -333,10 +307,10 @@ static void chain_with_fault(void)
 {
 	pthread_t thread;
 
-	load_from = page_of_faults();
+	load_from = map_waiting(NULL);
 	set_handler(SIGUSR1, on_signal);
 	prog_stop();
-	if (pthread_create(&thread, NULL, bring_page, NULL))
+	if (pthread_create(&thread, NULL, bring_when_told, NULL))
 		abort();
 	shm[SHM_RESULT] = chain(load);
 }
@@ -353,32 +327,17 @@ static pid_t start_waiting(struct __test_metadata *_metadata, int dev,
 	return pid;
 }
 
-/* The ip in /proc/PID/syscall of a thread that is in none; 0 if it is. */
-static long proc_ip(pid_t pid)
-{
-	unsigned long sp, ip = 0;
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	if (fscanf(f, "-1 %lx %lx", &sp, &ip) != 2)
-		ip = 0;
-	fclose(f);
-	return ip;
-}
-
 /* A thread in the middle of a probed instruction: /proc/PID/syscall. */
 TEST_F(uprobes, c9_proc_syscall)
 {
 	int insn;
 	pid_t pid = start_waiting(_metadata, self->dev, &insn);
+	long nr = 0;
 
 	cont_prog(pid);
 	ASSERT_TRUE(wait_blocked(pid, 'S'));
-	EXPECT_EQ((long)load_insn, proc_ip(pid));
+	EXPECT_EQ((long)load_insn, proc_ip(pid, &nr));
+	EXPECT_EQ(-1, nr);
 	EXPECT_EQ(1, hits(self->dev, insn));
 	EXPECT_TRUE(killed(end_prog(pid), SIGKILL));
 	EXPECT_TRUE(calls_are(self->dev, &calls, 1, 0));
@@ -471,7 +430,7 @@ static void dump_core(void)
 	pthread_t thread;
 	size_t i;
 
-	load_from = page_of_faults();
+	load_from = map_waiting(NULL);
 	setrlimit(RLIMIT_CORE, &unlimited);
 	prog_stop();
 	for (i = 0; i < ARRAY_SIZE(fns); i++) {

@@ -70,6 +70,38 @@ TEST_F_TIMEOUT(uprobes, c8_timer, 60)
 	EXPECT_EQ(shm[SHM_GOOD] + shm[TICKS], hits(self->dev, id));
 }
 
+static void on_ill(int sig, siginfo_t *info, void *context)
+{
+	shm[TICKS]++;
+	shm[INSIDE] += ip_of(context) != (long)add;
+}
+
+static void add_and_handle(void)
+{
+	long i;
+
+	set_handler(SIGILL, on_ill);
+	for (i = 0; i < 10; i++)
+		shm[SHM_BAD] += add(i, 1) != i + 1;
+}
+
+/*
+ * A signal of those that the kernel sends for a fault comes in front of the
+ * instruction, which is gone on with: else the same fault might come for ever.
+ */
+TEST_F(uprobes, synchronous_signal)
+{
+	pid_t pid = start_prog(add_and_handle);
+	int id = probe_kind(self->dev, pid, add, UPT_SIGNAL, SIGILL);
+
+	ASSERT_LE(0, id);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(0, shm[SHM_BAD]);
+	EXPECT_EQ(10, shm[TICKS]);
+	EXPECT_EQ(0, shm[INSIDE]);
+	EXPECT_EQ(10, hits(self->dev, id));
+}
+
 #define NFILLS	1000
 
 static void fill_with_ticks(void)

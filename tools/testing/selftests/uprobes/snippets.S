@@ -441,6 +441,46 @@ bad_page:
 	plain "pdep data(%rip), %rsi, %rbx"
 	end_table
 
+/* System calls that do nothing, in a way. */
+	table system_calls
+	around "mov $39, %eax", "syscall", ""	/* getpid */
+	around "mov $-1, %eax", "syscall", ""
+	around "xor %eax, %eax; mov $-1, %edi", "syscall", ""	/* read */
+	around "mov $20, %eax", "int $0x80", ""	/* getpid */
+	around "mov $-1, %eax", "int $0x80", ""
+	around "mov $3, %eax; mov $-1, %ebx", "int $0x80", ""	/* read */
+	end_table
+
+/* What is rare. The base of gs is data. */
+	table rare
+	plain "mov %gs:8, %rax"
+	plain "add %rcx, %gs:16"
+	plain "push %gs:8"
+	plain "pop %gs:40"
+	around "mov $16, %esi", "lodsq %gs:(%rsi), %rax", ""
+	around "mov $16, %esi", "rep movsb %gs:(%rsi), (%rdi)", ""
+	around "mov $16, %ebx; xor %eax, %eax", "xlat %gs:(%rbx)", ""
+	branch "lea 1f(%rip), %r11; mov %r11, %gs:24", "jmp *%gs:24"
+	branch "lea 1f(%rip), %r11; mov %r11, %gs:24", "call *%gs:24"
+	plain "push %fs:40"
+	plain "mov %ss, %eax"
+	plain "mov %cs, %rdx"
+	plain "mov %ds, (%rdi)"
+	plain "rdsspq %rax"
+	plain "rdsspd %ecx"
+	plain "enter $16, $3"
+	plain "enter $0, $31"
+	plain "enterw $16, $0"
+	plain "leavew"
+	plain "pushw %ax"
+	plain "popw %cx"
+	around "lea 1f(%rip), %r11; mov %r11, (%rsp)", "ret $0x7ff0", "ud2; 1:"
+	around "xor %ecx, %ecx", "xgetbv", ""
+	plain "lock btsq %rcx, (%rdi)"
+	plain "lock notl (%rdi)"
+	plain "lock addb $1, data(%rip)"
+	end_table
+
 /* C9: faults that the instruction raises. */
 	table faulting
 	plain "mov (%r8), %rax"
@@ -487,6 +527,7 @@ bad_page:
 	around "lea bad_page-2(%rip), %rsi", "rep movsb", ""
 	plain "xchg %rax, bad_page(%rip)"
 	plain "fldl bad_page(%rip)"
+	plain "mov %gs:bad_page(%rip), %rax"
 	end_table
 
 	.section .note.GNU-stack, "", @progbits

@@ -19,6 +19,8 @@ extern const struct snippet emulated[];
 extern const struct snippet stepped[];
 extern const struct snippet relative[];
 extern const struct snippet avx[];
+extern const struct snippet system_calls[];
+extern const struct snippet rare[];
 extern const struct snippet faulting[];
 
 enum gpr {

@@ -257,6 +257,37 @@ TEST_F(uprobes, cut_off)
 	EXPECT_EQ(-EINVAL, probe(self->dev, pid, code_of(pid)));
 }
 
+static int rest_prot;
+
+static void lea_with_other_rest(void)
+{
+	char *code = place_code(long_lea, sizeof(long_lea), PAGE_SZ - 3);
+
+	if (mprotect(code + 3, PAGE_SZ, rest_prot))
+		abort();
+	run_code(code);
+}
+
+/* ... and one of which the CPU would not fetch the rest. */
+static void check_rest(struct __test_metadata *_metadata, int dev, int prot)
+{
+	pid_t pid;
+
+	rest_prot = prot;
+	pid = start_prog(lea_with_other_rest);
+	EXPECT_EQ(-EINVAL, probe(dev, pid, code_of(pid)));
+}
+
+TEST_F(uprobes, half_readable)
+{
+	check_rest(_metadata, self->dev, PROT_NONE);
+}
+
+TEST_F(uprobes, half_executable)
+{
+	check_rest(_metadata, self->dev, PROT_READ | PROT_WRITE);
+}
+
 #define HUGE_SZ		(2UL << 20)
 
 static void code_in_huge_page(void)

@@ -11,8 +11,10 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/user.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -376,6 +378,35 @@ int end_prog(pid_t pid)
 	return wait_prog(pid);
 }
 
+pid_t start_traced(void (*body)(void))
+{
+	pid_t pid = start_prog(body);
+
+	run_prog(pid);
+	return pid;
+}
+
+int cont_traced(pid_t pid)
+{
+	if (ptrace(PTRACE_CONT, pid, 0, 0))
+		return -1;
+	return wait_prog(pid);
+}
+
+int step_traced(pid_t pid)
+{
+	if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0))
+		return -1;
+	return wait_prog(pid);
+}
+
+unsigned long ip_of_traced(pid_t pid)
+{
+	struct user_regs_struct regs;
+
+	return ptrace(PTRACE_GETREGS, pid, 0, &regs) ? 0 : regs.rip;
+}
+
 static int open_mem(pid_t pid, int flags)
 {
 	char path[64];
@@ -490,6 +521,23 @@ bool wait_state(pid_t pid, char state)
 		sleep_ms(10);
 	}
 	return false;
+}
+
+/* The ip in /proc/PID/syscall is the last word: 0 for a thread that runs. */
+long proc_ip(pid_t pid, long *nr)
+{
+	FILE *f = open_proc(pid, "syscall");
+	unsigned long ip = 0;
+	char line[512], *word;
+
+	if (fgets(line, sizeof(line), f)) {
+		*nr = strtol(line, NULL, 10);
+		word = strrchr(line, ' ');
+		if (word)
+			ip = strtoul(word, NULL, 16);
+	}
+	fclose(f);
+	return ip;
 }
 
 long switches(pid_t pid)

@@ -84,6 +84,20 @@ int wait_prog(pid_t pid);
 int end_prog(pid_t pid);
 void prog_stop(void);
 
+/*
+ * Programs that make the test their debugger and then stop. These run them up
+ * to the next stop, the first one that is traced to begin with.
+ */
+pid_t start_traced(void (*body)(void));
+int cont_traced(pid_t pid);
+int step_traced(pid_t pid);
+unsigned long ip_of_traced(pid_t pid);
+
+static inline bool stopped_by(int status, int sig)
+{
+	return WIFSTOPPED(status) && WSTOPSIG(status) == sig;
+}
+
 static inline bool exited(int status, int code)
 {
 	return WIFEXITED(status) && WEXITSTATUS(status) == code;
@@ -106,6 +120,7 @@ bool find_map(pid_t pid, const char *name, unsigned long *start,
 long smaps_kb(pid_t pid, const void *addr, const char *field);
 char thread_state(pid_t pid);
 bool wait_state(pid_t pid, char state);
+long proc_ip(pid_t pid, long *nr);	/* its system call, -1 is none */
 long switches(pid_t pid);	/* how often the thread left its CPU */
 bool wait_blocked(pid_t pid, char state);
 

@@ -159,6 +159,9 @@ static void handler(int sig, siginfo_t *info, void *context)
 		memcpy(saved_fpu, fpu, fpu_size);
 		for (i = 0; i < ARRAY_SIZE(reg_map); i++)
 			gregs[reg_map[i].greg] = *reg_at(exp_regs, i);
+		/* The lowest of four segments */
+		gregs[REG_CSGSFS] &= ~0xffffL;
+		gregs[REG_CSGSFS] |= exp_regs->cs;
 		gregs[REG_EFL] |= X86_EFLAGS_TF;
 		memcpy(fpu, start_fpu, fpu_size);
 		return;

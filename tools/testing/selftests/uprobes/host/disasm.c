@@ -11,59 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "test.h"
 
-#define VADDR		0x401000UL
-/* No instruction that starts in the first half reaches the next slot */
-#define SLOT		32
-#define MAX_REASONS	64
-
-static struct {
-	const char *why;
-	unsigned long count;
-} reasons[MAX_REASONS];
-
-static struct {
-	unsigned long seen, accepted, refused, bad;
-} total;
-
-static void start_counting(void)
-{
-	memset(reasons, 0, sizeof(reasons));
-	memset(&total, 0, sizeof(total));
-}
-
-static void count_reason(const char *why)
-{
-	size_t i;
-
-	for (i = 0; i < MAX_REASONS && reasons[i].why; i++)
-		if (!strcmp(reasons[i].why, why))
-			break;
-	if (i == MAX_REASONS) {
-		fail("more reasons than expected");
-		return;
-	}
-	reasons[i].why = why;
-	reasons[i].count++;
-}
-
-static void tell_reasons(void)
-{
-	size_t i;
-
-	for (i = 0; i < MAX_REASONS && reasons[i].why; i++)
-		note("%8lu refused: %s", reasons[i].count, reasons[i].why);
-}
+/* Between two runs: enough for objdump to find back into step */
+#define GAP		16
 
 static bool is_prefix_word(const char *word, size_t n)
 {
 	static const char * const words[] = {
 		"bnd", "notrack", "rep", "repz", "repnz", "lock", "data16",
-		"addr32", "cs", "ds", "es", "fs", "gs", "ss", "xacquire",
-		"xrelease",
+		"addr16", "addr32", "cs", "ds", "es", "fs", "gs", "ss",
+		"xacquire", "xrelease",
 	};
 	size_t i;
 
@@ -82,7 +43,7 @@ static const char *mnemonic(const char *text)
 
 	for (;;) {
 		text += strspn(text, " ");
-		n = strcspn(text, " ,\n");
+		n = strcspn(text, " ,");
 		if (!n || !is_prefix_word(text, n))
 			return text;
 		text += n;
@@ -97,29 +58,75 @@ static bool is_branch(const char *text)
 	       !strncmp(word, "ret", 3) || !strncmp(word, "loop", 4);
 }
 
+/* Nothing but a prefix: no instruction that objdump knows goes with it */
 static bool is_bad(const char *text)
 {
-	return strstr(text, "(bad)");
+	return strstr(text, "(bad)") || strstr(text, ".byte") ||
+	       !*mnemonic(text);
 }
 
-/* @n: length as objdump sees it; there may be more bytes */
-static void judge(const u8 *bytes, size_t readable, size_t n, const char *text)
+/* What compilers and linkers put between functions */
+static bool is_padding(const u8 *bytes, size_t n, const char *text)
+{
+	static const char * const insns[] = {
+		"nop", "int3", "xchg   %ax,%ax", "lea    0x0(%esi",
+	};
+	size_t i;
+
+	text = mnemonic(text);
+	for (i = 0; i < ARRAY_SIZE(insns); i++)
+		if (!strncmp(text, insns[i], strlen(insns[i])))
+			return true;
+	for (i = 0; i < n && !bytes[i]; i++)
+		;
+	return i == n;
+}
+
+static void count_refusal(struct verdict *v, const char *why, const char *text)
+{
+	const char *word = mnemonic(text);
+	int n = strcspn(word, " ,");
+	struct refusal new = { .why = why, .count = 1 };
+	size_t i;
+
+	snprintf(new.mnemonic, sizeof(new.mnemonic), "%.*s", n ?: 8,
+		 n ? word : "(prefix)");
+	for (i = 0; i < v->nr_refusals; i++) {
+		if (!strcmp(v->refusals[i].why, why) &&
+		    !strcmp(v->refusals[i].mnemonic, new.mnemonic)) {
+			v->refusals[i].count++;
+			return;
+		}
+	}
+	v->refusals = grow(v->refusals, v->nr_refusals, &v->room, sizeof(new));
+	v->refusals[v->nr_refusals++] = new;
+}
+
+/* @n: length as objdump sees it, of @readable bytes */
+static void judge_insn(struct verdict *v, const u8 *bytes, size_t readable,
+		       size_t n, unsigned long vaddr, const char *text,
+		       bool is_64bit)
 {
 	struct uprobe_insn ui;
 	const char *why;
-	int ret;
 
-	total.seen++;
-	ret = uprobe_insn_analyze(&ui, bytes, readable, VADDR, &why);
-	if (ret) {
-		total.refused++;
-		count_reason(why);
+	/* One instruction to objdump, two to the CPU */
+	if (bytes[0] == 0x9b && n > 1) {
+		judge_insn(v, bytes, readable, 1, vaddr, "fwait", is_64bit);
+		judge_insn(v, bytes + 1, readable - 1, n - 1, vaddr + 1, text,
+			   is_64bit);
 		return;
 	}
-	total.accepted++;
+
+	v->seen++;
+	if (uprobe_insn_analyze(&ui, bytes, readable, vaddr, is_64bit, &why)) {
+		count_refusal(v, why, text);
+		return;
+	}
+	v->accepted++;
 	if (is_bad(text)) {
 		/* The CPU's #UD is as good in a copy; see the callers */
-		total.bad++;
+		v->bad++;
 		return;
 	}
 	if (ui.len != n)
@@ -130,14 +137,14 @@ static void judge(const u8 *bytes, size_t readable, size_t n, const char *text)
 }
 
 /*
- * "  401000:\t48 89 e5             \tmov    %rsp,%rbp" in @line. Returns the
+ * "  1000:\t48 89 e5             \tmov    %rsp,%rbp" in @line. Returns the
  * text of the instruction, or NULL for a line of another kind.
  */
-static char *parse_line(char *line, unsigned long *addr, u8 *bytes, size_t *n)
+static char *parse_line(char *line, unsigned long *offset, size_t *n)
 {
 	char *p, *text;
 
-	*addr = strtoul(line, &p, 16);
+	*offset = strtoul(line, &p, 16);
 	if (p == line || strncmp(p, ":\t", 2))
 		return NULL;
 	p += 2;
@@ -147,18 +154,41 @@ static char *parse_line(char *line, unsigned long *addr, u8 *bytes, size_t *n)
 	*text++ = 0;
 	text[strcspn(text, "\n")] = 0;
 
-	for (*n = 0; isxdigit((unsigned char)*p) && *n < 15; p += 3)
-		bytes[(*n)++] = strtoul((char[]){ p[0], p[1], 0 }, NULL, 16);
+	for (*n = 0; isxdigit((unsigned char)*p); p += 3)
+		(*n)++;
 	return text;
 }
 
-static FILE *start_objdump(const char *args)
+/* All runs in one file of no name */
+static int write_runs(const struct run *runs, size_t n)
 {
-	char command[512];
+	static const u8 gap[GAP] = { [0 ... GAP - 1] = 0x90 };
+	int fd = memfd_create("runs", 0);
+	FILE *file = fd < 0 ? NULL : fdopen(dup(fd), "w");
+	bool ok = file;
+	size_t i;
+
+	for (i = 0; ok && i < n; i++)
+		ok = fwrite(runs[i].bytes, runs[i].size, 1, file) == 1 &&
+		     fwrite(gap, GAP, 1, file) == 1;
+	if (file && fclose(file))
+		ok = false;
+	if (ok)
+		return fd;
+	fail("cannot write what objdump is to read: %s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static FILE *start_objdump(int fd, bool is_64bit)
+{
+	char command[128];
 	FILE *pipe;
 
 	snprintf(command, sizeof(command),
-		 "LC_ALL=C objdump -w --insn-width=15 %s", args);
+		 "LC_ALL=C exec objdump -Dzw --insn-width=15 -b binary -m %s /proc/%d/fd/%d",
+		 is_64bit ? "i386:x86-64" : "i386", getpid(), fd);
 	pipe = popen(command, "r");
 	if (!pipe)
 		fail("cannot run objdump: %s", strerror(errno));
@@ -173,28 +203,75 @@ static void end_objdump(FILE *pipe)
 		fail("objdump failed, status %x", status);
 }
 
-/* Generated encodings: one per slot, nops after it */
+static void judge_line(struct verdict *v, struct run *run, size_t offset,
+		       size_t n, const char *text, bool is_64bit)
+{
+	const u8 *bytes = run->bytes + offset;
+	size_t readable = run->size - offset;
 
-struct blob {
-	u8 *bytes;
-	size_t slots, room;
+	if (run->one && offset)
+		return;
+	run->insns++;
+	run->bad += is_bad(text);
+	run->nops += is_padding(bytes, n < readable ? n : readable, text);
+	if (v)
+		judge_insn(v, bytes,
+			   readable < MAX_INSN_SIZE ? readable : MAX_INSN_SIZE,
+			   n, run->vaddr + offset, text, is_64bit);
+}
+
+/* Every run has to be met, and gone through to its end */
+void judge(struct verdict *v, struct run *runs, size_t nr, bool is_64bit)
+{
+	unsigned long offset, start = 0, next = 0;
+	size_t i = 0, n;
+	char line[512], *text;
+	FILE *pipe;
+	int fd;
+
+	if (!nr)
+		return;
+	fd = write_runs(runs, nr);
+	if (fd < 0)
+		return;
+	pipe = start_objdump(fd, is_64bit);
+	while (pipe && fgets(line, sizeof(line), pipe)) {
+		text = parse_line(line, &offset, &n);
+		if (!text)
+			continue;
+		if (offset != next)
+			fail("objdump left out %lx to %lx", next, offset);
+		next = offset + n;
+		while (i < nr && offset >= start + runs[i].size + GAP)
+			start += runs[i++].size + GAP;
+		if (i < nr && offset - start < runs[i].size)
+			judge_line(v, &runs[i], offset - start, n, text,
+				   is_64bit);
+	}
+	if (pipe)
+		end_objdump(pipe);
+	if (pipe && i != nr - 1)
+		fail("objdump ended in run %zu of %zu", i, nr);
+	close(fd);
+}
+
+/* Generated encodings */
+
+struct encodings {
+	u8 (*bytes)[16];
+	size_t n, room;
 };
 
-static void add(struct blob *b, const u8 *bytes, size_t n)
+static void add(struct encodings *e, const u8 *bytes, size_t n)
 {
-	if (b->slots == b->room) {
-		b->room = b->room ? 2 * b->room : 4096;
-		b->bytes = realloc(b->bytes, b->room * SLOT);
-		if (!b->bytes)
-			abort();
-	}
-	memset(b->bytes + b->slots * SLOT, 0x90, SLOT);
-	memcpy(b->bytes + b->slots * SLOT, bytes, n);
-	b->slots++;
+	e->bytes = grow(e->bytes, e->n, &e->room, sizeof(*e->bytes));
+	memset(e->bytes[e->n], 0x90, sizeof(*e->bytes));
+	memcpy(e->bytes[e->n], bytes, n);
+	e->n++;
 }
 
 /* ModRM with each kind of operand, and each member of a group */
-static void add_modrms(struct blob *b, const u8 *head, size_t n)
+static void add_modrms(struct encodings *e, const u8 *head, size_t n)
 {
 	static const u8 kinds[] = { 0x05, 0x44, 0xc1 };
 	u8 bytes[16];
@@ -205,12 +282,12 @@ static void add_modrms(struct blob *b, const u8 *head, size_t n)
 		for (reg = 0; reg < 8; reg++) {
 			bytes[n] = kinds[i] | reg << 3;
 			memcpy(bytes + n + 1, "\x24\x10\x20\x30", 4);
-			add(b, bytes, n + 5);
+			add(e, bytes, n + 5);
 		}
 	}
 }
 
-static void add_legacy(struct blob *b)
+static void add_legacy(struct encodings *e)
 {
 	static const char * const prefixes[] = {
 		"", "66", "f2", "f3", "48", "41", "67", "2e", "66 f2", "f3 4c",
@@ -224,18 +301,18 @@ static void add_legacy(struct blob *b)
 		for (m = 0; m < ARRAY_SIZE(maps); m++) {
 			for (op = 0; op < 256; op++) {
 				/* objdump takes fwait for a prefix of x87 */
-				if (!*maps[m] && op == 0x9b)
+				if (*prefixes[p] && !*maps[m] && op == 0x9b)
 					continue;
 				n = parse_hex(prefixes[p], bytes);
 				n += parse_hex(maps[m], bytes + n);
 				bytes[n++] = op;
-				add_modrms(b, bytes, n);
+				add_modrms(e, bytes, n);
 			}
 		}
 	}
 }
 
-static void add_vex(struct blob *b)
+static void add_vex(struct encodings *e)
 {
 	u8 bytes[16] = { 0xc4 };
 	int map, low, op;
@@ -247,13 +324,13 @@ static void add_vex(struct blob *b)
 				/* W, L and pp; vvvv none */
 				bytes[2] = 0x78 | (low & 8) << 4 | (low & 7);
 				bytes[3] = op;
-				add_modrms(b, bytes, 4);
+				add_modrms(e, bytes, 4);
 			}
 		}
 	}
 }
 
-static void add_evex(struct blob *b)
+static void add_evex(struct encodings *e)
 {
 	static const u8 maps[] = { 1, 2, 3, 5, 6 };
 	u8 bytes[16] = { 0x62 };
@@ -267,123 +344,46 @@ static void add_evex(struct blob *b)
 				bytes[2] = 0x7c | (low & 4) << 5 | (low & 3);
 				bytes[3] = 0x48;
 				bytes[4] = op;
-				add_modrms(b, bytes, 5);
+				add_modrms(e, bytes, 5);
 			}
 		}
 	}
 }
 
-static void judge_blob(const char *name, void (*generate)(struct blob *b))
+static void judge_generated(const char *name, bool is_64bit,
+			    void (*generate)(struct encodings *e))
 {
-	char path[] = "/tmp/uprobes_insn.XXXXXX", line[512], args[128];
-	struct blob blob = {};
-	unsigned long addr, slots = 0;
-	u8 bytes[16];
-	char *text;
-	FILE *pipe;
-	size_t n;
-	int fd;
+	struct encodings e = {};
+	struct verdict v = {};
+	struct run *runs;
+	size_t i;
 
-	generate(&blob);
-	fd = mkstemp(path);
-	if (fd < 0 || write(fd, blob.bytes, blob.slots * SLOT) !=
-		      (ssize_t)(blob.slots * SLOT)) {
-		fail("%s: %s", path, strerror(errno));
-		goto out;
-	}
-
-	start_counting();
-	snprintf(args, sizeof(args), "-D -z -b binary -m i386:x86-64 %s", path);
-	pipe = start_objdump(args);
-	if (!pipe)
-		goto out;
-	while (fgets(line, sizeof(line), pipe)) {
-		text = parse_line(line, &addr, bytes, &n);
-		if (!text || addr % SLOT)
-			continue;
-		slots++;
-		judge(blob.bytes + addr, MAX_INSN_SIZE, n, text);
-	}
-	end_objdump(pipe);
-	if (slots != blob.slots)
-		fail("%s: objdump printed %lu of %zu", name, slots, blob.slots);
-	note("%s: %lu encodings, %lu accepted, %lu of these not known to objdump",
-	     name, total.seen, total.accepted, total.bad);
-out:
-	if (fd >= 0) {
-		close(fd);
-		unlink(path);
-	}
-	free(blob.bytes);
+	generate(&e);
+	runs = calloc(e.n, sizeof(*runs));
+	if (!runs)
+		abort();
+	for (i = 0; i < e.n; i++)
+		runs[i] = (struct run){
+			.bytes = e.bytes[i],
+			.size = sizeof(e.bytes[i]),
+			.vaddr = 0x401000,
+			.one = true,
+		};
+	judge(&v, runs, e.n, is_64bit);
+	note("%s, %d bits: %lu encodings, %lu accepted, %lu of these not known to objdump",
+	     name, is_64bit ? 64 : 32, v.seen, v.accepted, v.bad);
+	free(v.refusals);
+	free(runs);
+	free(e.bytes);
 }
 
 void test_generated(void)
 {
-	judge_blob("legacy", add_legacy);
-	judge_blob("VEX", add_vex);
-	judge_blob("EVEX", add_evex);
-}
+	int bits;
 
-static bool find_libc(char *path, size_t size)
-{
-	unsigned long start, end;
-	char line[512], name[400];
-	FILE *maps = fopen("/proc/self/maps", "r");
-	bool found = false;
-
-	if (!maps)
-		return false;
-	while (!found && fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %399s", &start, &end,
-			   name) == 3 && strstr(name, "/libc.so")) {
-			snprintf(path, size, "%s", name);
-			found = true;
-		}
+	for (bits = 32; bits <= 64; bits += 32) {
+		judge_generated("legacy", bits == 64, add_legacy);
+		judge_generated("VEX", bits == 64, add_vex);
+		judge_generated("EVEX", bits == 64, add_evex);
 	}
-	fclose(maps);
-	return found;
-}
-
-static void judge_program(const char *path)
-{
-	char line[1024], args[450];
-	unsigned long addr;
-	u8 bytes[16];
-	char *text;
-	FILE *pipe;
-	size_t n;
-
-	start_counting();
-	snprintf(args, sizeof(args), "-d -z %s", path);
-	pipe = start_objdump(args);
-	if (!pipe)
-		return;
-	while (fgets(line, sizeof(line), pipe)) {
-		text = parse_line(line, &addr, bytes, &n);
-		if (text)
-			judge(bytes, n, n, text);
-	}
-	end_objdump(pipe);
-	note("%s: %lu instructions, %lu accepted, %lu refused", path,
-	     total.seen, total.accepted, total.refused);
-	tell_reasons();
-	if (total.seen < 10000)
-		fail("%s: hardly any instructions", path);
-	/* Mostly syscall, hlt and what libc tries on special CPUs */
-	if (total.refused * 100 > total.seen)
-		fail("%s: more than 1%% refused", path);
-	if (total.bad)
-		fail("%s: %lu accepted that objdump calls bad", path,
-		     total.bad);
-}
-
-void test_programs(void)
-{
-	char libc[400];
-
-	judge_program("/bin/bash");
-	if (find_libc(libc, sizeof(libc)))
-		judge_program(libc);
-	else
-		fail("no libc.so in this process");
 }

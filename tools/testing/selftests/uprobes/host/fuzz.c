@@ -9,6 +9,8 @@
 #define ROUNDS	300000
 #define VADDR	0x7f0012345678UL
 #define COPY	0x7f0000000040UL
+#define VADDR32	0x12345678UL
+#define COPY32	0x7ff00040UL
 
 /* Plain random bytes rarely get past their first prefixes */
 static size_t random_insn(u8 *bytes)
@@ -27,8 +29,11 @@ static size_t random_insn(u8 *bytes)
 }
 
 /* What holds for every instruction that is accepted */
-static void check(const u8 *bytes, size_t n, const struct uprobe_insn *ui)
+static void check(const u8 *bytes, size_t n, const struct uprobe_insn *ui,
+		  bool is_64bit)
 {
+	unsigned long vaddr = is_64bit ? VADDR : VADDR32;
+	unsigned long copy = is_64bit ? COPY : COPY32;
 	struct uprobe_insn_step step;
 	struct pt_regs regs, before;
 	struct insn insn;
@@ -40,10 +45,11 @@ static void check(const u8 *bytes, size_t n, const struct uprobe_insn *ui)
 		return;
 	}
 	if (ui->copy_len) {
-		if (insn_decode(&insn, ui->copy, ui->copy_len, INSN_MODE_64))
+		if (insn_decode(&insn, ui->copy, ui->copy_len,
+				is_64bit ? INSN_MODE_64 : INSN_MODE_32))
 			fail("%s: the copy is no instruction",
 			     show_hex(bytes, n));
-		else if (insn_rip_relative(&insn))
+		else if (is_64bit && insn_rip_relative(&insn))
 			fail("%s: the copy is relative to rip",
 			     show_hex(bytes, n));
 	}
@@ -52,7 +58,7 @@ static void check(const u8 *bytes, size_t n, const struct uprobe_insn *ui)
 
 	for (i = 0; i < sizeof(regs) / sizeof(long); i++)
 		((unsigned long *)&regs)[i] = rnd();
-	regs.ip = VADDR;
+	regs.ip = vaddr;
 	before = regs;
 	/* None of these addresses can be accessed */
 	if (uprobe_insn_emulate(ui, &regs))
@@ -61,15 +67,15 @@ static void check(const u8 *bytes, size_t n, const struct uprobe_insn *ui)
 		fail("%s: registers changed", show_hex(bytes, n));
 	if (!ui->copy_len)
 		fail("%s: neither emulated nor a copy", show_hex(bytes, n));
-	uprobe_insn_pre_step(ui, &step, &regs, COPY);
-	if (regs.ip - COPY >= ui->copy_len)
+	uprobe_insn_pre_step(ui, &step, &regs, copy);
+	if (regs.ip - copy >= ui->copy_len)
 		fail("%s: does not start in its copy", show_hex(bytes, n));
-	uprobe_insn_abort(ui, &step, &regs, VADDR);
+	uprobe_insn_abort(ui, &step, &regs, vaddr);
 	if (memcmp(&regs, &before, sizeof(regs)))
 		fail("%s: registers changed by giving up", show_hex(bytes, n));
 }
 
-void test_random(void)
+static void test_random_of(bool is_64bit)
 {
 	unsigned long accepted = 0;
 	struct uprobe_insn ui;
@@ -84,17 +90,26 @@ void test_random(void)
 		exact = malloc(n ?: 1);
 		memcpy(exact, bytes, n);
 		why = NULL;
-		ret = uprobe_insn_analyze(&ui, exact, n, VADDR, &why);
+		ret = uprobe_insn_analyze(&ui, exact, n,
+					  is_64bit ? VADDR : VADDR32, is_64bit,
+					  &why);
 		if (!ret) {
 			accepted++;
-			check(exact, n, &ui);
+			check(exact, n, &ui, is_64bit);
 		} else if ((ret != -EINVAL && ret != -EOPNOTSUPP) || !why) {
 			fail("%s: error %d, %s", show_hex(bytes, n), ret,
 			     why ?: "no reason");
 		}
 		free(exact);
 	}
-	note("%d inputs, %lu accepted", ROUNDS, accepted);
+	note("%d bits: %d inputs, %lu accepted", is_64bit ? 64 : 32, ROUNDS,
+	     accepted);
 	if (accepted < ROUNDS / 10)
 		fail("too few instructions");
+}
+
+void test_random(void)
+{
+	test_random_of(false);
+	test_random_of(true);
 }

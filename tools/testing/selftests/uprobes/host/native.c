@@ -39,6 +39,16 @@ static u8 data[PAGE], stack[PAGE];
 
 static unsigned long emulated, stepped, faulted;
 
+/* Segments of Linux, as the descriptor tables have them on every CPU */
+#define CODE_64BIT	0x33
+#define CODE_32BIT	0x23
+#define USER_DATA	0x2b
+
+/* 16 MiB that nobody maps */
+#define NOWHERE		0x30000000UL
+
+static bool is_64bit = true;
+
 static void map_area(void)
 {
 	size_t i;
@@ -119,7 +129,7 @@ static bool run_unit(const struct uprobe_insn *ui, struct outcome *out,
 	do {
 		cpu_step(&out->regs, &out->cpu);
 	} while (out->cpu.sig == SIGTRAP && ++steps < MAX_STEPS &&
-		 uprobe_insn_unfinished(ui, &out->regs, copy));
+		 uprobe_insn_unfinished(&out->regs, copy));
 	if (out->cpu.sig != SIGTRAP) {
 		uprobe_insn_abort(ui, &step, &out->regs, vaddr);
 		if (out->cpu.addr - copy < MAX_INSN_SIZE)
@@ -181,7 +191,8 @@ static bool compare(const u8 *bytes, size_t n, const struct pt_regs *regs,
 
 	memset(CODE, 0xcc, 64);
 	memcpy(CODE, bytes, n);
-	if (uprobe_insn_analyze(&ui, bytes, n, (unsigned long)CODE, &why)) {
+	if (uprobe_insn_analyze(&ui, bytes, n, (unsigned long)CODE, is_64bit,
+				&why)) {
 		fail("%s: refused: %s", show_hex(bytes, n), why);
 		return false;
 	}
@@ -192,7 +203,8 @@ static bool compare(const u8 *bytes, size_t n, const struct pt_regs *regs,
 
 	cpu.regs = *regs;
 	unit.regs = *regs;
-	run_original(&cpu, ui.op == UPROBE_INSN_STEP);
+	run_original(&cpu,
+		     ui.op == UPROBE_INSN_STEP || ui.op == UPROBE_INSN_REP);
 	if (!run_unit(&ui, &unit, force_step))
 		return false;
 	faulted += cpu.cpu.sig != SIGTRAP;
@@ -228,6 +240,23 @@ static unsigned long random_value(bool code)
 	}
 }
 
+/* What 32-bit code has: the rest is zero */
+static void halve_regs(struct pt_regs *regs)
+{
+	unsigned long *reg;
+
+	for (reg = &regs->r15; reg <= &regs->r8; reg++) {
+		if (reg != &regs->bp && reg != &regs->bx)
+			*reg = 0;
+	}
+	for (reg = &regs->r15; reg <= &regs->di; reg++)
+		*reg = (u32)*reg;
+	/* Beyond its ends means where nothing is, the test's own memory too */
+	if (regs->sp - (unsigned long)area >= AREA_SIZE)
+		regs->sp = NOWHERE | (u32)regs->sp >> 8;
+	regs->cs = CODE_32BIT;
+}
+
 static void random_regs(struct pt_regs *regs, bool code)
 {
 	unsigned long *reg;
@@ -257,6 +286,9 @@ static void random_regs(struct pt_regs *regs, bool code)
 		regs->sp = (unsigned long)STACK + PAGE / 2;
 	if (rnd_below(2))
 		regs->bp = regs->sp + rnd_below(4) * 8;
+	regs->cs = CODE_64BIT;
+	if (!is_64bit)
+		halve_regs(regs);
 }
 
 struct encoder {
@@ -295,14 +327,14 @@ static void emit_prefixes(struct encoder *e)
 
 static void emit_rex(struct encoder *e, u8 rex)
 {
-	if (rex || rnd_below(2))
+	if (is_64bit && (rex || rnd_below(2)))
 		emit(e, 0x40 | rex);
 }
 
 static void encode_nop(struct encoder *e)
 {
 	static const char * const nops[] = {
-		"90", "66 90", "f3 90", "f2 90", "48 90", "0f 1f 00",
+		"90", "66 90", "f3 90", "f2 90", "0f 1f 00",
 		"0f 1f 40 00", "0f 1f 44 00 00", "66 0f 1f 44 00 00",
 		"0f 1f 80 00 00 00 00", "0f 1f 84 00 00 00 00 00",
 		"66 0f 1f 84 00 00 00 00 00", "66 2e 0f 1f 84 00 00 00 00 00",
@@ -386,13 +418,13 @@ static void encode_data(struct encoder *e)
 		emit_random(e, 4);
 		break;
 	case 5: /* add, sub imm8 */
-		emit(e, 0x48 | rex);
+		emit_rex(e, rex);
 		emit(e, 0x83);
 		emit(e, (rnd_below(2) ? 0xc0 : 0xe8) | rnd_below(8));
 		emit_random(e, 1);
 		break;
 	case 6: /* add, sub imm32 */
-		emit(e, 0x48 | rex);
+		emit_rex(e, rex);
 		emit(e, 0x81);
 		emit(e, (rnd_below(2) ? 0xc0 : 0xe8) | rnd_below(8));
 		emit_random(e, 4);
@@ -437,7 +469,7 @@ static void encode_branch(struct encoder *e)
 		break;
 	case 7: /* loopne, loope, loop, jrcxz */
 		e->n = 0;
-		if (rnd_below(2))
+		if (is_64bit && rnd_below(2))
 			emit(e, 0x67);
 		emit(e, 0xe0 | rnd_below(4));
 		emit_random(e, 1);
@@ -455,7 +487,7 @@ static void encode_branch(struct encoder *e)
 	}
 }
 
-void test_emulation(void)
+static void compare_emulations(void)
 {
 	static void (* const encode[])(struct encoder *e) = {
 		encode_nop, encode_stack, encode_data, encode_branch,
@@ -479,6 +511,20 @@ void test_emulation(void)
 	     stepped, faulted);
 	if (emulated < 20000 || stepped < 2000 || faulted < 100)
 		fail("too few of a kind");
+}
+
+void test_emulation(void)
+{
+	compare_emulations();
+}
+
+/* In a code segment of 32 bits, which 64-bit processes have at hand */
+void test_emulation_32bit(void)
+{
+	asm volatile("mov %0, %%ds; mov %0, %%es" : : "r" (USER_DATA));
+	is_64bit = false;
+	compare_emulations();
+	is_64bit = true;
 }
 
 /* RR: a displacement to the data page comes here */
@@ -571,7 +617,7 @@ static void aim_at_data(struct pt_regs *regs)
 	regs->cx = rnd_below(6);
 }
 
-void test_copies(void)
+static void compare_copies(const char * const *list, size_t size)
 {
 	struct pt_regs regs;
 	u8 bytes[32];
@@ -582,9 +628,9 @@ void test_copies(void)
 	emulated = 0;
 	stepped = 0;
 	faulted = 0;
-	for (i = 0; i < ARRAY_SIZE(copies); i++) {
+	for (i = 0; i < size; i++) {
 		for (round = 0; round < 50; round++) {
-			n = place_displacement(copies[i], bytes);
+			n = place_displacement(list[i], bytes);
 			random_regs(&regs, false);
 			if (round & 1)
 				aim_at_data(&regs);
@@ -593,10 +639,37 @@ void test_copies(void)
 		}
 	}
 	note("%zu encodings: %lu stepped, of these %lu faulted, %lu emulated",
-	     ARRAY_SIZE(copies), stepped, faulted, emulated);
-	if (stepped < 50 * ARRAY_SIZE(copies) - emulated ||
+	     size, stepped, faulted, emulated);
+	if (stepped < 50 * size - emulated ||
 	    faulted > stepped / 2)
 		fail("too many that ran into a fault");
+}
+
+void test_copies(void)
+{
+	compare_copies(copies, ARRAY_SIZE(copies));
+}
+
+/* What 64-bit code does not have, and what has operands of other sizes there */
+static const char * const copies_32bit[] = {
+	"06", "0e", "16", "1e", "07", "1f", "27", "2f", "37", "3f", "40", "4f",
+	"66 47", "60", "61", "66 60", "66 61", "d4 0a", "d5 0a", "82 c0 7f",
+	"9b", "a4", "f3 a4", "f3 a5", "f3 66 ab", "f2 ae", "f3 a6", "67 ac",
+	"c8 20 00 01", "66 50", "66 58", "66 c9", "66 83 c0 7f", "d7", "98",
+	"ff 74 24 08", "ff 54 24 08", "ff 64 24 08", "8f 44 24 08", "ff 10",
+	"ff 20", "ff 15 00 50 00 20", "ff 25 00 50 00 20",
+	"a1 00 50 00 20", "a3 00 54 00 20", "8b 35 00 54 00 20",
+	"c7 05 00 54 00 20 78 56 34 12", "f0 ff 05 00 54 00 20",
+	"0f c7 0d 00 54 00 20", "66 0f 6f 05 00 54 00 20", "d9 05 00 54 00 20",
+	"c5 fa 6f 35 00 54 00 20", "c5 fd eb c1", "c5 f8 77", "62 06", "c4 06",
+	"0f a0", "0f a8", "8c d8", "67 8d 44 10", "67 8b 44 10", "0f 0b",
+};
+
+void test_copies_32bit(void)
+{
+	is_64bit = false;
+	compare_copies(copies_32bit, ARRAY_SIZE(copies_32bit));
+	is_64bit = true;
 }
 
 /*
@@ -621,7 +694,7 @@ void test_flags_of_step(void)
 	regs.ip = (unsigned long)CODE;
 	regs.sp = (unsigned long)(top + 1);
 	regs.flags &= ~X86_EFLAGS_TF;
-	if (uprobe_insn_analyze(&ui, pushf, 1, regs.ip, &why)) {
+	if (uprobe_insn_analyze(&ui, pushf, 1, regs.ip, true, &why)) {
 		fail("pushf refused: %s", why);
 		return;
 	}
@@ -636,7 +709,7 @@ void test_flags_of_step(void)
 
 	*top = regs.flags ^ (X86_EFLAGS_CF | X86_EFLAGS_TF | X86_EFLAGS_IF);
 	regs.ip = (unsigned long)CODE;
-	if (uprobe_insn_analyze(&ui, popf, 1, regs.ip, &why)) {
+	if (uprobe_insn_analyze(&ui, popf, 1, regs.ip, true, &why)) {
 		fail("popf refused: %s", why);
 		return;
 	}
@@ -670,7 +743,7 @@ void test_faults(void)
 	vaddr = (unsigned long)CODE;
 	for (i = 0; i < ARRAY_SIZE(touching); i++) {
 		n = parse_hex(touching[i], bytes);
-		if (uprobe_insn_analyze(&ui, bytes, n, vaddr, &why)) {
+		if (uprobe_insn_analyze(&ui, bytes, n, vaddr, true, &why)) {
 			fail("%s: refused: %s", touching[i], why);
 			continue;
 		}

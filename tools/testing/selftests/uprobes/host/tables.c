@@ -8,7 +8,7 @@
 
 #define VADDR	0x401000UL
 
-static const struct {
+static const struct executed {
 	const char *hex;
 	enum uprobe_insn_op op;
 } executed[] = {
@@ -59,7 +59,8 @@ static const struct {
 	{ "48 89 07", UPROBE_INSN_STEP },
 	{ "48 83 ec 10", UPROBE_INSN_SUB },
 	{ "48 81 c4 00 01 00 00", UPROBE_INSN_ADD },
-	{ "83 c0 01", UPROBE_INSN_STEP },
+	{ "83 c0 01", UPROBE_INSN_ADD },
+	{ "66 83 c0 01", UPROBE_INSN_STEP },
 	{ "48 83 e4 f0", UPROBE_INSN_STEP },		/* and */
 	{ "48 8d 64 24 f8", UPROBE_INSN_LEA },
 	{ "48 8d 3d 00 00 00 00", UPROBE_INSN_LEA },
@@ -106,9 +107,9 @@ static const struct {
 	{ "f2 f0 01 07", UPROBE_INSN_STEP },		/* xacquire */
 	{ "64 48 8b 04 25 28 00 00 00", UPROBE_INSN_STEP },
 	{ "65 8b 00", UPROBE_INSN_STEP },
-	{ "f3 a4", UPROBE_INSN_STEP },
-	{ "f3 48 ab", UPROBE_INSN_STEP },
-	{ "f2 ae", UPROBE_INSN_STEP },
+	{ "f3 a4", UPROBE_INSN_REP },
+	{ "f3 48 ab", UPROBE_INSN_REP },
+	{ "f2 ae", UPROBE_INSN_REP },
 	/* system instructions that are harmless */
 	{ "0f a2", UPROBE_INSN_STEP },			/* cpuid */
 	{ "0f 31", UPROBE_INSN_STEP },			/* rdtsc */
@@ -127,66 +128,160 @@ static const struct {
 	{ "66 0f ae 38", UPROBE_INSN_STEP },		/* clflushopt */
 	{ "8e d8", UPROBE_INSN_STEP },			/* mov %eax, %ds */
 	{ "0f 0b", UPROBE_INSN_STEP },			/* ud2 */
-	{ "d9 c0", UPROBE_INSN_STEP },			/* fld */
-	{ "9b", UPROBE_INSN_STEP },			/* fwait */
+	{ "d9 c0", UPROBE_INSN_X87 },			/* fld */
+	{ "9b", UPROBE_INSN_X87 },			/* fwait */
 	{ "d7", UPROBE_INSN_STEP },			/* xlat */
+	/* system calls */
+	{ "0f 05", UPROBE_INSN_SYSCALL },
+	{ "cd 80", UPROBE_INSN_INT80 },
+	/* shadow stacks */
+	{ "f3 48 0f 1e c8", UPROBE_INSN_STEP },		/* rdsspq */
+	{ "f3 48 0f ae e8", UPROBE_INSN_STEP },		/* incsspq */
+	{ "f3 0f 01 28", UPROBE_INSN_STEP },		/* rstorssp */
+	{ "f3 0f 01 ea", UPROBE_INSN_STEP },		/* saveprevssp */
+	{ "48 0f 38 f6 07", UPROBE_INSN_STEP },		/* wrssq */
+	/* padded calls: of __tls_get_addr() */
+	{ "66 66 48 e8 00 00 00 00", UPROBE_INSN_CALL_REL },
+	{ "66 48 ff 15 00 00 00 00", UPROBE_INSN_CALL_MEM },
 };
 
-void test_executed(void)
+/* What 64-bit code does not have, or has something else for */
+static const struct executed executed_32bit[] = {
+	{ "90", UPROBE_INSN_NOP },
+	{ "8d b4 26 00 00 00 00", UPROBE_INSN_LEA },	/* as padding */
+	{ "f3 0f 1e fb", UPROBE_INSN_NOP },		/* endbr32 */
+	/* inc and dec, not REX */
+	{ "40", UPROBE_INSN_STEP },
+	{ "41", UPROBE_INSN_STEP },
+	{ "48", UPROBE_INSN_STEP },
+	{ "4f", UPROBE_INSN_STEP },
+	{ "66 43", UPROBE_INSN_STEP },
+	/* stack */
+	{ "55", UPROBE_INSN_PUSH_REG },
+	{ "5d", UPROBE_INSN_POP_REG },
+	{ "66 55", UPROBE_INSN_STEP },
+	{ "68 78 56 34 12", UPROBE_INSN_PUSH_IMM },
+	{ "6a ff", UPROBE_INSN_PUSH_IMM },
+	{ "c9", UPROBE_INSN_LEAVE },
+	{ "9c", UPROBE_INSN_PUSHF },
+	{ "9d", UPROBE_INSN_POPF },
+	{ "60", UPROBE_INSN_STEP },			/* pusha */
+	{ "61", UPROBE_INSN_STEP },			/* popa */
+	{ "06", UPROBE_INSN_STEP },			/* push %es */
+	{ "07", UPROBE_INSN_STEP },			/* pop %es */
+	{ "0e", UPROBE_INSN_STEP },			/* push %cs */
+	{ "16", UPROBE_INSN_STEP },			/* push %ss */
+	{ "1f", UPROBE_INSN_STEP },			/* pop %ds */
+	{ "89 e5", UPROBE_INSN_MOV },
+	{ "83 ec 1c", UPROBE_INSN_SUB },
+	{ "81 c4 2c 01 00 00", UPROBE_INSN_ADD },
+	{ "8d 65 f4", UPROBE_INSN_LEA },
+	{ "8d 05 78 56 34 12", UPROBE_INSN_STEP },
+	/* absolute, not relative to eip */
+	{ "a1 78 56 34 12", UPROBE_INSN_STEP },
+	{ "8b 0d 78 56 34 12", UPROBE_INSN_STEP },
+	{ "ff 35 78 56 34 12", UPROBE_INSN_STEP },
+	{ "c7 05 78 56 34 12 01 00 00 00", UPROBE_INSN_STEP },
+	{ "65 a1 14 00 00 00", UPROBE_INSN_STEP },	/* of the canary */
+	{ "c5 f8 28 05 78 56 34 12", UPROBE_INSN_STEP },
+	{ "ff 15 78 56 34 12", UPROBE_INSN_CALL_MEM },
+	{ "ff 25 78 56 34 12", UPROBE_INSN_JMP_MEM },
+	{ "65 ff 15 10 00 00 00", UPROBE_INSN_CALL_MEM },	/* vDSO */
+	{ "67 8b 47 10", UPROBE_INSN_STEP },		/* 16-bit addressing */
+	/* branches */
+	{ "c3", UPROBE_INSN_RET },
+	{ "c2 04 00", UPROBE_INSN_RET },
+	{ "e8 00 00 00 00", UPROBE_INSN_CALL_REL },
+	{ "e9 00 00 00 80", UPROBE_INSN_JMP_REL },	/* to below 0 */
+	{ "0f 84 00 00 00 00", UPROBE_INSN_JCC },
+	{ "e2 fe", UPROBE_INSN_LOOP },
+	{ "e3 00", UPROBE_INSN_LOOP },			/* jecxz */
+	{ "ff d0", UPROBE_INSN_CALL_REG },
+	{ "3e ff e0", UPROBE_INSN_JMP_REG },
+	/* what is VEX, EVEX or REX2 with other operands, or elsewhere */
+	{ "c4 00", UPROBE_INSN_STEP },			/* les */
+	{ "c5 06", UPROBE_INSN_STEP },			/* lds */
+	{ "62 00", UPROBE_INSN_STEP },			/* bound */
+	{ "d5 0a", UPROBE_INSN_STEP },			/* aad */
+	{ "d4 0a", UPROBE_INSN_STEP },			/* aam */
+	{ "c5 f5 eb c2", UPROBE_INSN_STEP },		/* vpor */
+	{ "c4 e2 7d 58 c1", UPROBE_INSN_STEP },
+	{ "62 f1 75 08 eb c2", UPROBE_INSN_STEP },	/* vpord */
+	/* decimal */
+	{ "27", UPROBE_INSN_STEP },			/* daa */
+	{ "2f", UPROBE_INSN_STEP },			/* das */
+	{ "37", UPROBE_INSN_STEP },			/* aaa */
+	{ "3f", UPROBE_INSN_STEP },			/* aas */
+	{ "82 c0 01", UPROBE_INSN_STEP },		/* add, 8-bit */
+	/* others */
+	{ "f0 ff 00", UPROBE_INSN_STEP },		/* lock incl */
+	{ "f3 ab", UPROBE_INSN_REP },
+	{ "d9 c0", UPROBE_INSN_X87 },
+	{ "cd 80", UPROBE_INSN_INT80 },
+};
+
+static bool needs_copy(enum uprobe_insn_op op)
+{
+	switch (op) {
+	case UPROBE_INSN_NOP:
+	case UPROBE_INSN_MOV:
+	case UPROBE_INSN_LEA:
+	case UPROBE_INSN_ADD:
+	case UPROBE_INSN_SUB:
+	case UPROBE_INSN_JMP_REL:
+	case UPROBE_INSN_JCC:
+	case UPROBE_INSN_LOOP:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void check_executed(const struct executed *e, bool is_64bit)
 {
 	struct uprobe_insn ui;
 	const char *why;
 	u8 bytes[16];
-	size_t i, n;
-	bool needs_copy;
+	size_t n;
 
-	for (i = 0; i < ARRAY_SIZE(executed); i++) {
-		n = parse_hex(executed[i].hex, bytes);
-		if (uprobe_insn_analyze(&ui, bytes, n, VADDR, &why)) {
-			fail("%s: refused: %s", executed[i].hex, why);
-			continue;
-		}
-		if (ui.op != executed[i].op)
-			fail("%s: op %u, not %u", executed[i].hex, ui.op,
-			     executed[i].op);
-		if (ui.len != n)
-			fail("%s: length %u", executed[i].hex, ui.len);
-
-		switch (ui.op) {
-		case UPROBE_INSN_NOP:
-		case UPROBE_INSN_MOV:
-		case UPROBE_INSN_LEA:
-		case UPROBE_INSN_ADD:
-		case UPROBE_INSN_SUB:
-		case UPROBE_INSN_JMP_REL:
-		case UPROBE_INSN_JCC:
-		case UPROBE_INSN_LOOP:
-			needs_copy = false;
-			break;
-		default:
-			needs_copy = true;
-		}
-		if (needs_copy != !!ui.copy_len)
-			fail("%s: copy of %u bytes", executed[i].hex,
-			     ui.copy_len);
-		if (ui.op == UPROBE_INSN_STEP && ui.copy_len != n)
-			fail("%s: copy of %u bytes", executed[i].hex,
-			     ui.copy_len);
+	n = parse_hex(e->hex, bytes);
+	if (uprobe_insn_analyze(&ui, bytes, n, VADDR, is_64bit, &why)) {
+		fail("%s: refused: %s", e->hex, why);
+		return;
 	}
-	note("%zu encodings", ARRAY_SIZE(executed));
+	if (ui.op != e->op)
+		fail("%s: op %u, not %u", e->hex, ui.op, e->op);
+	if (ui.len != n)
+		fail("%s: length %u", e->hex, ui.len);
+	if (needs_copy(ui.op) != !!ui.copy_len)
+		fail("%s: copy of %u bytes", e->hex, ui.copy_len);
+	if (ui.op == UPROBE_INSN_STEP && ui.copy_len != n)
+		fail("%s: copy of %u bytes", e->hex, ui.copy_len);
+	if (ui.op == UPROBE_INSN_STEP && !is_64bit && memcmp(ui.copy, bytes, n))
+		fail("%s: copy %s", e->hex, show_hex(ui.copy, n));
 }
 
-static const struct {
+void test_executed(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(executed); i++)
+		check_executed(&executed[i], true);
+	for (i = 0; i < ARRAY_SIZE(executed_32bit); i++)
+		check_executed(&executed_32bit[i], false);
+	note("%zu encodings of 64-bit code, %zu of 32-bit code",
+	     ARRAY_SIZE(executed), ARRAY_SIZE(executed_32bit));
+}
+
+static const struct refused {
 	const char *hex, *why;
 } refused[] = {
 	{ "cc", "traps" },				/* int3 */
-	{ "cd 80", "traps" },				/* int */
 	{ "f1", "traps" },				/* int1 */
 	{ "ce", "64-bit" },				/* into */
-	{ "0f 05", "system call" },			/* syscall */
 	{ "0f 34", "system call" },			/* sysenter */
-	{ "0f 07", "system call" },			/* sysret */
-	{ "0f 35", "system call" },			/* sysexit */
+	{ "0f 07", "privileged" },			/* sysret */
+	{ "0f 35", "privileged" },			/* sysexit */
 	{ "cf", "far" },				/* iret */
 	{ "48 cf", "far" },
 	{ "cb", "far" },				/* lret */
@@ -201,10 +296,10 @@ static const struct {
 	{ "f4", "privileged" },				/* hlt */
 	{ "fa", "privileged" },				/* cli */
 	{ "fb", "privileged" },				/* sti */
-	{ "0f 01 f8", "privileged" },			/* swapgs */
-	{ "0f 01 10", "privileged" },			/* lgdt */
-	{ "0f 01 38", "privileged" },			/* invlpg */
-	{ "0f 01 c1", "privileged" },			/* vmcall */
+	{ "0f 01 f8", "for kernels" },			/* swapgs */
+	{ "0f 01 10", "for kernels" },			/* lgdt */
+	{ "0f 01 38", "for kernels" },			/* invlpg */
+	{ "0f 01 c1", "for kernels" },			/* vmcall */
 	{ "0f 20 c0", "privileged" },			/* mov %cr0, %rax */
 	{ "0f 30", "privileged" },			/* wrmsr */
 	{ "0f 09", "privileged" },			/* wbinvd */
@@ -223,13 +318,8 @@ static const struct {
 	{ "c7 f8 00 00 00 00", "transaction" },		/* xbegin */
 	{ "c6 f8 00", "transaction" },			/* xabort */
 	{ "0f 01 d5", "transaction" },			/* xend */
-	{ "f3 48 0f 1e c8", "shadow" },			/* rdsspq */
-	{ "f3 48 0f ae e8", "shadow" },			/* incsspq */
-	{ "f3 0f 01 28", "unknown" },			/* rstorssp */
-	{ "f3 0f 01 ea", "unknown" },			/* saveprevssp */
-	{ "48 0f 38 f6 07", "shadow" },			/* wrssq */
-	{ "66 48 0f 38 f5 07", "shadow" },		/* wrussq */
-	{ "f3 0f ae 30", "shadow" },			/* clrssbsy */
+	{ "66 48 0f 38 f5 07", "privileged" },		/* wrussq */
+	{ "f3 0f ae 30", "privileged" },			/* clrssbsy */
 	{ "0f 01 00", "emulated" },			/* sgdt */
 	{ "0f 01 08", "emulated" },			/* sidt */
 	{ "0f 01 e0", "emulated" },			/* smsw */
@@ -243,7 +333,7 @@ static const struct {
 	{ "f3 0f 01 ec", "unknown" },			/* uiret */
 	{ "f3 0f c7 f0", "unknown" },			/* senduipi */
 	{ "f3 0f 01 ee", "unknown" },			/* clui */
-	{ "f2 0f 38 f8 00", "privileged" },		/* enqcmd */
+	{ "f2 0f 38 f8 00", "devices" },		/* enqcmd */
 	{ "f3 0f 3a f0 c0 00", "privileged" },		/* hreset */
 	{ "0f 0f c1 9e", "3DNow" },			/* pfadd */
 	{ "0f 0e", "3DNow" },				/* femms */
@@ -264,14 +354,15 @@ static const struct {
 	{ "f0 83 38 00", "lock" },			/* lock cmpl */
 	{ "f0 0f ba 20 00", "lock" },			/* lock bt */
 	{ "f0 e8 00 00 00 00", "lock" },
-	{ "66 e9 00 00 00 00", "CPUs differ" },
-	{ "66 e8 00 00 00 00", "CPUs differ" },
-	{ "66 c3", "CPUs differ" },
-	{ "66 ff d0", "CPUs differ" },
-	{ "66 ff 25 00 00 00 00", "CPUs differ" },
-	{ "66 74 00", "CPUs differ" },
-	{ "66 0f 84 00 00 00 00", "CPUs differ" },
-	{ "66 e2 00", "CPUs differ" },
+	{ "66 e9 00 00 00 00", "operand size" },
+	{ "66 e8 00 00 00 00", "operand size" },
+	{ "cd 81", "traps" },
+	{ "66 c3", "operand size" },
+	{ "66 ff d0", "operand size" },
+	{ "66 ff 25 00 00 00 00", "operand size" },
+	{ "66 74 00", "operand size" },
+	{ "66 0f 84 00 00 00 00", "operand size" },
+	{ "66 e2 00", "operand size" },
 	{ "f3 e0 00", "CPUs differ" },
 	{ "f2 e1 00", "CPUs differ" },
 	{ "66 9c", "16-bit" },
@@ -293,73 +384,126 @@ static const struct {
 	{ "66 0f 3a 0e", "runs past" },
 };
 
+static const struct refused refused_32bit[] = {
+	{ "17", "masks the trap" },			/* pop %ss */
+	{ "8e d0", "masks the trap" },
+	{ "0f b2 00", "masks the trap" },		/* lss */
+	{ "cc", "traps" },
+	{ "ce", "traps" },				/* into */
+	{ "cd 81", "traps" },
+	{ "0f 05", "system call" },			/* syscall */
+	{ "0f 34", "system call" },			/* sysenter */
+	{ "9a 00 00 00 00 00 00", "far" },		/* lcall */
+	{ "ea 00 00 00 00 00 00", "far" },		/* ljmp */
+	{ "ff 28", "far" },
+	{ "cf", "far" },				/* iret */
+	{ "c4 c0", "runs past" },			/* VEX, not les */
+	{ "d6", "unknown" },				/* salc */
+	{ "e6 10", "I/O" },
+	{ "f4", "privileged" },
+	{ "fa", "privileged" },
+	{ "0f 01 00", "emulated" },			/* sgdt */
+	{ "c7 f8 00 00 00 00", "transaction" },
+	{ "8f e8 78 c2 e4 0e", "XOP" },			/* vprotd */
+	{ "0f 0f c1 9e", "3DNow" },
+	{ "f0 90", "lock" },
+	{ "f0 40", "lock" },
+	{ "66 e9 00 00", "operand size" },
+	{ "66 e8 00 00", "operand size" },
+	{ "66 c3", "operand size" },
+	{ "66 74 00", "operand size" },
+	{ "67 e2 00", "16-bit" },
+	{ "66 9c", "16-bit" },
+	{ "66 9d", "16-bit" },
+};
+
+static void check_refused(const struct refused *r, bool is_64bit)
+{
+	struct uprobe_insn ui;
+	const char *why = "no reason";
+	u8 bytes[32];
+	size_t n;
+	int ret;
+
+	n = parse_hex(r->hex, bytes);
+	ret = uprobe_insn_analyze(&ui, bytes, n, VADDR, is_64bit, &why);
+	if (!ret) {
+		fail("%s: not refused", r->hex);
+		return;
+	}
+	if (ret != (strcmp(r->why, "runs past") ? -EOPNOTSUPP : -EINVAL))
+		fail("%s: error %d", r->hex, ret);
+	if (!strstr(why, r->why))
+		fail("%s: \"%s\", not \"%s\"", r->hex, why, r->why);
+}
+
 void test_refused(void)
 {
 	struct uprobe_insn ui;
 	const char *why;
-	u8 bytes[32];
+	u8 bytes[16];
 	size_t i, n;
-	int ret;
 
-	for (i = 0; i < ARRAY_SIZE(refused); i++) {
-		n = parse_hex(refused[i].hex, bytes);
-		why = "no reason";
-		ret = uprobe_insn_analyze(&ui, bytes, n, VADDR, &why);
-		if (!ret) {
-			fail("%s: not refused", refused[i].hex);
-			continue;
-		}
-		if (ret != (strcmp(refused[i].why, "runs past") ?
-			    -EOPNOTSUPP : -EINVAL))
-			fail("%s: error %d", refused[i].hex, ret);
-		if (!strstr(why, refused[i].why))
-			fail("%s: \"%s\", not \"%s\"", refused[i].hex, why,
-			     refused[i].why);
-	}
+	for (i = 0; i < ARRAY_SIZE(refused); i++)
+		check_refused(&refused[i], true);
+	for (i = 0; i < ARRAY_SIZE(refused_32bit); i++)
+		check_refused(&refused_32bit[i], false);
 
 	/* Branches that leave the canonical half they are in */
 	n = parse_hex("e9 00 00 00 7f", bytes);
-	if (uprobe_insn_analyze(&ui, bytes, n, 0x7fffffff0000, &why) !=
+	if (uprobe_insn_analyze(&ui, bytes, n, 0x7fffffff0000, true, &why) !=
 	    -EOPNOTSUPP)
 		fail("jmp to a non-canonical address: not refused");
 	n = parse_hex("e9 00 00 00 80", bytes);
-	if (uprobe_insn_analyze(&ui, bytes, n, VADDR, &why))
+	if (uprobe_insn_analyze(&ui, bytes, n, VADDR, true, &why))
 		fail("jmp to the upper half: refused: %s", why);
-	note("%zu encodings", ARRAY_SIZE(refused) + 2);
+	note("%zu encodings of 64-bit code, %zu of 32-bit code",
+	     ARRAY_SIZE(refused) + 2, ARRAY_SIZE(refused_32bit));
 }
 
-/* Every instruction of the first table, at every length that is too short */
+/* At every length that is too short */
+static void check_truncated(const struct executed *e, bool is_64bit)
+{
+	struct uprobe_insn ui;
+	const char *why;
+	u8 bytes[16], *exact;
+	size_t n, cut;
+
+	n = parse_hex(e->hex, bytes);
+	for (cut = 0; cut < n; cut++) {
+		/* Its own allocation: the sanitizer watches its end */
+		exact = malloc(cut ?: 1);
+		memcpy(exact, bytes, cut);
+		why = "";
+		if (uprobe_insn_analyze(&ui, exact, cut, VADDR, is_64bit,
+					&why) != -EINVAL ||
+		    !strstr(why, "runs past"))
+			fail("%s: %zu of %zu bytes: \"%s\"", e->hex, cut, n,
+			     why);
+		free(exact);
+	}
+}
+
 void test_truncated(void)
 {
 	struct uprobe_insn ui;
 	const char *why;
-	u8 bytes[32], *exact;
-	size_t i, n, cut;
+	u8 bytes[32];
+	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(executed); i++) {
-		n = parse_hex(executed[i].hex, bytes);
-		for (cut = 0; cut < n; cut++) {
-			/* Its own allocation: the sanitizer watches its end */
-			exact = malloc(cut ?: 1);
-			memcpy(exact, bytes, cut);
-			why = "";
-			if (uprobe_insn_analyze(&ui, exact, cut, VADDR,
-						&why) != -EINVAL ||
-			    !strstr(why, "runs past"))
-				fail("%s: %zu of %zu bytes: \"%s\"",
-				     executed[i].hex, cut, n, why);
-			free(exact);
-		}
-	}
+	for (i = 0; i < ARRAY_SIZE(executed); i++)
+		check_truncated(&executed[i], true);
+	for (i = 0; i < ARRAY_SIZE(executed_32bit); i++)
+		check_truncated(&executed_32bit[i], false);
 
 	/* 15 bytes are an instruction, 16 are none, whatever can be read */
 	memset(bytes, 0x2e, sizeof(bytes));
 	bytes[14] = 0x90;
-	if (uprobe_insn_analyze(&ui, bytes, 15, VADDR, &why) || ui.len != 15)
+	if (uprobe_insn_analyze(&ui, bytes, 15, VADDR, true, &why) || ui.len != 15)
 		fail("15 bytes: refused");
 	bytes[14] = 0x2e;
 	bytes[15] = 0x90;
-	if (uprobe_insn_analyze(&ui, bytes, 32, VADDR, &why) != -EOPNOTSUPP)
+	if (uprobe_insn_analyze(&ui, bytes, 32, VADDR, true, &why) != -EOPNOTSUPP)
 		fail("16 bytes: not refused");
 }
 
@@ -404,7 +548,7 @@ void test_rewritten(void)
 	for (i = 0; i < ARRAY_SIZE(rewritten); i++) {
 		n = parse_hex(rewritten[i].hex, bytes);
 		parse_hex(rewritten[i].copy, copy);
-		if (uprobe_insn_analyze(&ui, bytes, n, VADDR, &why)) {
+		if (uprobe_insn_analyze(&ui, bytes, n, VADDR, true, &why)) {
 			fail("%s: refused: %s", rewritten[i].hex, why);
 			continue;
 		}

@@ -24,6 +24,11 @@
 /* Results. fail() prints a diagnostic and makes the running test fail. */
 void fail(const char *fmt, ...) __printf(1, 2);
 void note(const char *fmt, ...) __printf(1, 2);
+/* Failures since the last call, of which not all may have been printed */
+unsigned long end_failures(void);
+
+/* Room for one more than @n items of @size bytes, for which there is @room */
+void *grow(void *items, size_t n, size_t *room, size_t size);
 
 /* "48 89 e5" to bytes; dies on anything else. Returns their number. */
 size_t parse_hex(const char *hex, u8 *bytes);
@@ -52,6 +57,83 @@ struct cpu_result {
 void cpu_init(void);
 void cpu_step(struct pt_regs *regs, struct cpu_result *result);
 
+/* disasm.c: a second opinion on runs of instructions */
+enum run_kind {
+	RUN_CODE,
+	RUN_PADDING,
+	RUN_TABLE,
+	RUN_UNKNOWN,
+};
+
+struct run {
+	const u8	*bytes;
+	size_t		size;
+	unsigned long	vaddr;
+	enum run_kind	kind;
+	bool		one;		/* nothing but its first instruction */
+
+	/* What objdump finds in it */
+	unsigned long	insns, nops, bad;
+};
+
+struct refusal {
+	const char	*why;
+	char		mnemonic[16];
+	unsigned long	count;
+};
+
+struct verdict {
+	unsigned long	seen, accepted;
+	unsigned long	bad;		/* accepted, but not by objdump */
+	struct refusal	*refusals;
+	size_t		nr_refusals, room;
+};
+
+/* Without @verdict objdump is asked, and nobody else */
+void judge(struct verdict *verdict, struct run *runs, size_t n, bool is_64bit);
+
+/* text.c: the .text of a program, in runs that are code or of unknown kind */
+struct text {
+	const u8	*bytes;
+	size_t		size;
+	unsigned long	vaddr;
+	bool		is_64bit;
+	struct run	*runs;
+	size_t		nr_runs;
+
+	/* private: */
+	const u8	*map;
+	size_t		map_size;
+	u8		*marks;
+};
+
+bool text_open(struct text *text, const char *path);
+void text_close(struct text *text);
+
+/* coverage.c: how much of a program can be probed */
+struct table {
+	unsigned long	vaddr;
+	size_t		size;
+	u8		head[8];
+	unsigned long	insns, bad;	/* if it were code */
+};
+
+struct coverage {
+	bool		is_64bit;
+	size_t		size;		/* of .text, of that */
+	size_t		padding;
+	size_t		table_size;
+	struct table	*tables;
+	size_t		nr_tables, room;
+	struct verdict	code, rest;
+};
+
+bool coverage_count(struct coverage *c, const char *path);
+void coverage_free(struct coverage *c);
+/* In thousandths of a percent, rounded down: 100000 is all */
+#define COVERAGE_WANTED	99900
+unsigned long coverage_share(unsigned long part, unsigned long whole);
+
 void test_executed(void);
 void test_refused(void);
 void test_truncated(void);
@@ -60,6 +142,8 @@ void test_faults(void);
 void test_flags_of_step(void);
 void test_emulation(void);
 void test_copies(void);
+void test_emulation_32bit(void);
+void test_copies_32bit(void);
 void test_generated(void);
 void test_programs(void);
 void test_random(void);
