@@ -156,21 +156,39 @@ install_packages() {
 # they depend on: they may conflict with what is installed, as gdb-minimal does
 # with gdb.
 fetch_packages() {
-	local p missing=()
+	local p
 
-	for p in "$@"; do
-		[[ -d $CACHE/packages/$p ]] || missing+=("$p")
-	done
-	if ((${#missing[@]})); then
-		STEPS=$((STEPS + 1))
-		step "fetching packages for the guest" \
-			unpack_packages "${missing[@]}"
-	fi
+	unpack_missing "$@"
 	for p in "$@"; do
 		# shellcheck disable=SC2046 # one word a package
 		need_packages $(sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g' \
 			"$CACHE/packages/$p/depends")
 	done
+}
+
+# unpack_missing PACKAGE[:ARCHITECTURE]...
+unpack_missing() {
+	local p missing=()
+
+	for p in "$@"; do
+		[[ -d $CACHE/packages/$p ]] || missing+=("$p")
+	done
+	((${#missing[@]})) || return 0
+	STEPS=$((STEPS + 1))
+	step "fetching packages" unpack_packages "${missing[@]}"
+}
+
+# Lists of its own: root is not needed, and the machine's apt, which may never
+# have heard of i386, is left as it is.
+private_apt() {
+	local apt=$CACHE/apt
+
+	mkdir -p "$apt"
+	: >"$apt/status"
+	apt-get -qq -o Dir::State="$apt" -o Dir::State::status="$apt/status" \
+		-o Dir::Cache="$apt" -o APT::Sandbox::User=root \
+		-o APT::Architecture=amd64 -o APT::Architectures=amd64,i386 \
+		-o Acquire::Languages=none "$@"
 }
 
 unpack_packages() {
@@ -182,11 +200,11 @@ unpack_packages() {
 		rm -rf "$new"
 		mkdir "$new"
 		cd "$new"
-		# Its lists may be missing, or older than the archive
-		apt-get -qq download "$p" ||
-			{ ((EUID == 0)) && apt-get -qq update &&
-			apt-get -qq download "$p"; } ||
-			die "cannot download $p (try \"sudo apt-get update\")"
+		# The lists may be missing, or older than the archive. Some of
+		# them may fail: what counts is the package.
+		private_apt download "$p" ||
+			{ private_apt update || true; private_apt download "$p"; } ||
+			die "cannot download $p"
 		dpkg-deb -f ./*.deb Depends >depends
 		dpkg-deb -x ./*.deb .
 		mv "$new" "$CACHE/packages/$p"
