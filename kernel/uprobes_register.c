@@ -300,11 +300,6 @@ static struct mm_struct *process_mm(struct task_struct *task)
 	return mm;
 }
 
-bool __weak arch_uprobe_supports_mm(struct mm_struct *mm)
-{
-	return true;
-}
-
 /*
  * The address space of @pid's process, with its task. Both are references; it
  * may be that of another program by now.
@@ -320,10 +315,6 @@ static struct mm_struct *find_process(pid_t pid, struct task_struct **task)
 		mm = ERR_PTR(-EINVAL);
 	else
 		mm = process_mm(*task) ?: mm;
-	if (!IS_ERR(mm) && !arch_uprobe_supports_mm(mm)) {
-		mmput(mm);
-		mm = ERR_PTR(-EOPNOTSUPP);
-	}
 	if (IS_ERR(mm))
 		put_task_struct(*task);
 	return mm;

@@ -453,16 +453,6 @@ int arch_uprobe_exception_notify(struct notifier_block *self,
  */
 
 /**
- * arch_uprobe_supports_mm() - can programs like this one be probed?
- * @mm: the address space
- *
- * Default: true.
- *
- * Return: false when all registrations in it are refused with -EOPNOTSUPP.
- */
-bool arch_uprobe_supports_mm(struct mm_struct *mm);
-
-/**
  * arch_uprobe_word() - what size have return addresses on the stack?
  * @mm: the address space
  *

@@ -8,7 +8,7 @@
  *    whose result depends on where it stands (branches, calls);
  *  - run from a copy: what does not depend on its place, after an operand
  *    relative to rip has been rewritten to use a borrowed register;
- *  - refused, each for a reason given at its opcode.
+ *  - refused, each for the reason that its class gives.
  *
  * The tables list what is known. An encoding that is not in them is refused:
  * it may be harmless, but nobody has checked. VEX and EVEX, whose maps hold
