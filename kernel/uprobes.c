@@ -50,8 +50,9 @@
  *    are "gone" and never armed again (uprobe_zap(), uprobe_mremap()).
  *  - fork() copies the breakpoints, and return addresses that we changed; both
  *    are undone in the child before it can be seen (uprobe_dup_mmap(),
- *    uprobe_end_dup_mmap()). Then probes that it inherits are set in it
- *    (uprobe_copy_process()).
+ *    uprobe_end_dup_mmap()). A return address that cannot be found is left to
+ *    a trampoline of the child's own. Then probes that it inherits are set in
+ *    it (uprobe_copy_process()).
  *  - When the last user of an address space is gone, by exec or exit, all of
  *    its probes are, and a later unregister finds nothing to do
  *    (uprobe_clear_state()).
@@ -122,7 +123,7 @@ struct uprobe_dup {
 	unsigned int nr;
 	struct {
 		unsigned long vaddr;
-		uprobe_opcode_t opcode;
+		uprobe_swbp_t opcode;
 	} old[] __counted_by(nr);
 };
 
@@ -236,13 +237,18 @@ static struct probepoint *find_point(struct uprobes_mm *umm,
 	return rhashtable_lookup_fast(&umm->table, &vaddr, table_params);
 }
 
-static uprobe_opcode_t old_opcode(const struct probepoint *point)
+static const u8 *insn_bytes(const struct probepoint *point)
 {
-	return *(uprobe_opcode_t *)point->arch.insn;
+	return (const u8 *)&point->arch.insn;
+}
+
+static uprobe_swbp_t old_opcode(const struct probepoint *point)
+{
+	return *(const uprobe_swbp_t *)insn_bytes(point);
 }
 
 /* What has to be there when our breakpoint is not. */
-static uprobe_opcode_t foreign_opcode(const struct probepoint *point)
+static uprobe_swbp_t foreign_opcode(const struct probepoint *point)
 {
 	return READ_ONCE(point->debugger) ? UPROBE_SWBP_INSN :
 					    old_opcode(point);
@@ -354,7 +360,7 @@ static int read_text(struct uprobes_mm *umm, unsigned long vaddr, u8 *buf,
 	spin_lock(&umm->lock);
 	point = first_point(umm, vaddr, vaddr + ret);
 	for (rb = point ? &point->rb : NULL; rb; rb = rb_next(rb)) {
-		uprobe_opcode_t opcode, is;
+		uprobe_swbp_t opcode, is;
 		size_t at;
 
 		point = rb_entry(rb, struct probepoint, rb);
@@ -377,12 +383,12 @@ static int analyze_point(struct probepoint *point)
 	int len, ret;
 
 	mmap_read_lock(umm->mm);
-	len = read_text(umm, point->vaddr, aup->insn, sizeof(aup->insn));
+	len = read_text(umm, point->vaddr, (u8 *)&aup->insn, sizeof(aup->insn));
 	mmap_read_unlock(umm->mm);
 	if (len < 0)
 		return len;
 
-	if (is_trap_insn((uprobe_opcode_t *)aup->insn))
+	if (is_trap_insn((uprobe_opcode_t *)&aup->insn))
 		return -EEXIST;
 	ret = arch_uprobe_analyze_insn(aup, umm->mm, point->vaddr);
 	if (ret)
@@ -404,7 +410,7 @@ static int arm_point(struct probepoint *point)
 	if (ret < 0)
 		goto unlock;
 	ret = is_trap_insn((uprobe_opcode_t *)now) ? -EEXIST : -EIO;
-	if (memcmp(now, point->arch.insn, len))
+	if (memcmp(now, insn_bytes(point), len))
 		goto unlock;
 
 	point->mutable = uprobe_text_mutable(umm->mm, point->vaddr);
@@ -459,14 +465,14 @@ static bool point_intact(struct probepoint *point)
 	struct uprobes_mm *umm = point->umm;
 	int len = arch_uprobe_insn_len(&point->arch);
 	u8 now[sizeof(point->arch.insn)];
-	uprobe_opcode_t opcode;
+	uprobe_swbp_t opcode;
 
 	if (uprobe_text_read(umm->mm, point->vaddr, (u8 *)&opcode,
 			     sizeof(opcode)) != sizeof(opcode))
 		return false;
 	return opcode == UPROBE_SWBP_INSN &&
 	       read_text(umm, point->vaddr, now, len) == len &&
-	       !memcmp(now, point->arch.insn, len);
+	       !memcmp(now, insn_bytes(point), len);
 }
 
 /*
@@ -747,6 +753,16 @@ struct uprobe_task *uprobe_make_task(struct task_struct *t,
 	return utask;
 }
 
+unsigned int __weak arch_uprobe_insn_len(const struct arch_uprobe *aup)
+{
+	return sizeof(aup->insn);
+}
+
+bool __weak arch_uprobe_needs_slot(const struct arch_uprobe *aup)
+{
+	return true;
+}
+
 unsigned long __weak uprobe_get_swbp_addr(struct pt_regs *regs)
 {
 	return instruction_pointer(regs) - UPROBE_SWBP_INSN_SIZE;
@@ -764,7 +780,8 @@ bool __weak arch_uprobe_is_trap(uprobe_opcode_t before, uprobe_opcode_t at)
 
 void __weak arch_uprobe_send_trap(struct pt_regs *regs)
 {
-	force_sig(SIGTRAP);
+	force_sig_fault(SIGTRAP, TRAP_BRKPT,
+			(void __user *)instruction_pointer(regs));
 }
 
 bool __weak arch_uprobe_ignore(struct arch_uprobe *aup, struct pt_regs *regs)
@@ -990,7 +1007,8 @@ static bool is_foreign_trap(unsigned long vaddr)
 	ours = find_point(umm_of(mm), vaddr);
 	mapped = vma_lookup(mm, vaddr);
 	uprobe_text_read(mm, vaddr - size, (u8 *)&text[0], size);
-	known = uprobe_text_read(mm, vaddr, (u8 *)&text[1], size) == size;
+	known = uprobe_text_read(mm, vaddr, (u8 *)&text[1], size) >=
+		UPROBE_SWBP_INSN_SIZE;
 	mmap_read_unlock(mm);
 
 	if (ours || !mapped)
@@ -1034,7 +1052,7 @@ static bool went_stale(struct probepoint *point)
 		return false;
 	if (copy_from_user(now, (void __user *)(point->vaddr + size),
 			   len - size) ||
-	    !memcmp(now, point->arch.insn + size, len - size))
+	    !memcmp(now, insn_bytes(point) + size, len - size))
 		return false;
 
 	/* Or is there another breakpoint of ours? */
@@ -1370,6 +1388,30 @@ unsigned long uprobe_task_ip(struct task_struct *t, struct pt_regs *regs)
 	return ip;
 }
 
+/**
+ * uprobe_task_link() - where will a thread return to, by its register for that?
+ * @t: the thread, which does not run, or current
+ * @regs: its registers, on an architecture that has arch_uretprobe_link()
+ *
+ * Context: any in which a spinlock may be taken.
+ *
+ * Return: the register's value, and for the address of the trampoline the one
+ * that would be there without us.
+ */
+unsigned long uprobe_task_link(struct task_struct *t, struct pt_regs *regs)
+{
+	unsigned long addr = *arch_uretprobe_link(regs);
+	struct uprobe_task *utask;
+
+	rcu_read_lock();
+	/* Pairs with the release in uprobe_make_task(). */
+	utask = smp_load_acquire(&t->utask);
+	if (utask && uretprobe_is_trampoline(utask->umm, addr))
+		uretprobe_find_link(utask, user_stack_pointer(regs), &addr);
+	rcu_read_unlock();
+	return addr;
+}
+
 /*
  * The life of a thread and of an address space.
  */
@@ -1476,7 +1518,7 @@ int uprobe_mremap(struct vm_area_struct *vma, unsigned long start,
 
 	for (;;) {
 		struct probepoint *point;
-		uprobe_opcode_t opcode;
+		uprobe_swbp_t opcode;
 
 		spin_lock(&umm->lock);
 		point = first_point(umm, start, end);
@@ -1520,9 +1562,9 @@ void uprobe_peek(struct mm_struct *mm, unsigned long addr, const void *mem,
 	if (likely(!umm))
 		goto unlock;
 	spin_lock(&umm->lock);
-	point = first_point(umm, addr - sizeof(uprobe_opcode_t) + 1, addr + len);
+	point = first_point(umm, addr - sizeof(uprobe_swbp_t) + 1, addr + len);
 	for (rb = point ? &point->rb : NULL; rb; rb = rb_next(rb)) {
-		uprobe_opcode_t opcode;
+		uprobe_swbp_t opcode;
 		int at, from, n;
 
 		point = rb_entry(rb, struct probepoint, rb);
@@ -1544,16 +1586,16 @@ unlock:
 static void poke_point(struct probepoint *point, unsigned long addr, void *buf,
 		       int len)
 {
-	const int size = sizeof(uprobe_opcode_t);
+	const int size = sizeof(uprobe_swbp_t);
 	int insn_len = arch_uprobe_insn_len(&point->arch);
-	uprobe_opcode_t opcode;
+	uprobe_swbp_t opcode;
 	int at, from, n;
 
 	lockdep_assert_held(&point->umm->lock);
 
 	n = uprobe_overlap(addr, len, point->vaddr + size, insn_len - size, &at,
 			   &from);
-	if (n && memcmp(buf + at, point->arch.insn + size + from, n))
+	if (n && memcmp(buf + at, insn_bytes(point) + size + from, n))
 		WRITE_ONCE(point->mutable, true);
 
 	n = uprobe_overlap(addr, len, point->vaddr, size, &at, &from);
@@ -1677,8 +1719,9 @@ void uprobe_dup_mmap(struct mm_struct *oldmm, struct mm_struct *newmm)
 static bool clean_child(struct uprobes_mm *umm, struct uprobe_dup *dup)
 {
 	struct mm_struct *mm = dup->mm;
+	struct uretprobe_slot *slots;
+	unsigned int i, nr_slots;
 	bool clean = true;
-	unsigned int i;
 
 	mmap_write_lock(mm);
 	for (i = 0; i < dup->nr; i++) {
@@ -1696,9 +1739,15 @@ static bool clean_child(struct uprobes_mm *umm, struct uprobe_dup *dup)
 	 * Calls that began while memory was copied come first. Those that
 	 * returned meanwhile have not in the child.
 	 */
-	clean &= uretprobe_give_up(umm, mm);
+	slots = uretprobe_collect(umm, &nr_slots);
+	clean &= uretprobe_clean(umm, mm, slots, nr_slots);
 	clean &= uretprobe_clean(umm, mm, dup->slots, dup->nr_slots);
 	mmap_write_unlock(mm);
+
+	clean = clean &&
+		uretprobe_inherit(umm, mm, dup->slots, dup->nr_slots) &&
+		uretprobe_inherit(umm, mm, slots, nr_slots);
+	kvfree(slots);
 	return clean;
 }
 
@@ -1748,6 +1797,10 @@ void uprobe_copy_process(struct task_struct *t, unsigned long flags)
 		pr_warn_once("breakpoints cannot be removed from a child\n");
 		send_sig(SIGKILL, t, 1);
 		return;
+	}
+	if (utask && utask->return_instances) {
+		uretprobe_copy_link(t);
+		uretprobe_adopt(t);
 	}
 	uprobe_inherit(t);
 }

@@ -15,6 +15,14 @@
 #include <linux/srcu.h>
 #include <linux/uprobes.h>
 
+/*
+ * The breakpoint in memory. Some architectures have the type of an opcode as
+ * wide as their longest, for a breakpoint that is as short as their shortest.
+ */
+typedef typeof(__builtin_choose_expr(UPROBE_SWBP_INSN_SIZE == 2, (u16)0,
+				     (uprobe_opcode_t)0)) uprobe_swbp_t;
+static_assert(sizeof(uprobe_swbp_t) == UPROBE_SWBP_INSN_SIZE);
+
 struct call_bucket;
 struct unwind_table;
 struct xol_area;
@@ -266,7 +274,7 @@ bool uprobe_text_mutable(struct mm_struct *mm, unsigned long vaddr);
 int uprobe_text_read(struct mm_struct *mm, unsigned long vaddr, u8 *buf,
 		     size_t len);
 int uprobe_text_swap(struct mm_struct *mm, unsigned long vaddr,
-		     uprobe_opcode_t old, uprobe_opcode_t new);
+		     uprobe_swbp_t old, uprobe_swbp_t new);
 unsigned long uprobe_word_get(const void *mem, unsigned int size);
 bool uprobe_word_swap(struct mm_struct *mm, unsigned long vaddr,
 		      unsigned int size, unsigned long old, unsigned long new);
@@ -278,15 +286,25 @@ void uprobe_xol_put(struct probepoint *point);
 bool uprobe_xol_is_dead(struct probepoint *point);
 bool uprobe_xol_contains(struct uprobes_mm *umm, unsigned long vaddr);
 int uprobe_xol_add_trampoline(struct uprobes_mm *umm, unsigned long *vaddr);
+int uprobe_xol_copy_trampoline(struct uprobes_mm *umm, struct uprobes_mm *child,
+			       unsigned long vaddr);
 bool uprobe_xol_add_unwind(struct uprobes_mm *umm, unsigned long slot,
 			   unsigned long addr, unsigned int *nr);
 void uprobe_xol_del_unwind(struct uprobes_mm *umm, unsigned int nr);
 void uprobe_xol_free(struct uprobes_mm *umm);
 
-/* A word on a stack, and the return address that belongs there */
+/**
+ * struct uretprobe_slot - a call in progress, for who has a copy of its memory
+ * @stack: the stack pointer at entry
+ * @slot: the word where the return address belongs, 0 if that is unknown
+ * @addr: the return address
+ * @elusive: it may be in another place
+ */
 struct uretprobe_slot {
+	unsigned long stack;
 	unsigned long slot;
 	unsigned long addr;
+	bool elusive;
 };
 
 /* uretprobes.c: calls in progress */
@@ -298,6 +316,8 @@ bool uretprobe_return(struct pt_regs *regs);
 bool uretprobe_is_trampoline(struct uprobes_mm *umm, unsigned long vaddr);
 bool uretprobe_find_return(struct uprobes_mm *umm, struct pt_regs *regs,
 			   unsigned long *addr);
+void uretprobe_find_link(struct uprobe_task *utask, unsigned long sp,
+			 unsigned long *addr);
 void uretprobe_peek(struct uprobes_mm *umm, unsigned long addr,
 		    const void *mem, void *buf, int len);
 void uretprobe_poke(struct uprobes_mm *umm, unsigned long addr,
@@ -306,11 +326,15 @@ void uretprobes_init(void);
 void uretprobe_purge(struct uprobes_mm *umm);
 void uretprobe_end_thread(struct uprobe_task *utask);
 void uretprobe_copy(struct task_struct *child);
+void uretprobe_copy_link(struct task_struct *child);
 struct uretprobe_slot *uretprobe_collect(struct uprobes_mm *umm,
 					 unsigned int *nr);
 bool uretprobe_clean(struct uprobes_mm *umm, struct mm_struct *mm,
 		     struct uretprobe_slot *slots, unsigned int nr);
 bool uretprobe_give_up(struct uprobes_mm *umm, struct mm_struct *mm);
+bool uretprobe_inherit(struct uprobes_mm *umm, struct mm_struct *mm,
+		       struct uretprobe_slot *slots, unsigned int nr);
+void uretprobe_adopt(struct task_struct *child);
 void uretprobe_free_calls(struct uprobes_mm *umm);
 
 #endif /* _KERNEL_UPROBES_H */

@@ -127,10 +127,10 @@ int uprobe_text_read(struct mm_struct *mm, unsigned long vaddr, u8 *buf,
  * * %-EIO - the page cannot be had.
  */
 int uprobe_text_swap(struct mm_struct *mm, unsigned long vaddr,
-		     uprobe_opcode_t old, uprobe_opcode_t new)
+		     uprobe_swbp_t old, uprobe_swbp_t new)
 {
 	struct vm_area_struct *vma;
-	uprobe_opcode_t *opcode;
+	uprobe_swbp_t *opcode;
 	struct page *page;
 	bool done;
 

@@ -22,6 +22,8 @@
 #include <linux/security.h>
 #include <linux/slab.h>
 
+#include <vdso/uretprobe.h>
+
 #include "uprobes.h"
 
 #define AREA_PAGES	16
@@ -46,6 +48,11 @@ struct xol_area {
 
 static_assert(PAGE_SIZE % UPROBE_XOL_SLOT_BYTES == 0);
 
+/* What else the architecture lets programs do with copies. */
+#ifndef UPROBE_XOL_VM_FLAGS
+#define UPROBE_XOL_VM_FLAGS	0
+#endif
+
 void __weak arch_uprobe_copy_ixol(struct page *page, unsigned long vaddr,
 				  void *src, unsigned long len)
 {
@@ -63,6 +70,19 @@ static struct xol_area *vma_area(struct vm_area_struct *vma)
 
 	list_for_each_entry(area, &umm->areas, node) {
 		if (area->vaddr == vma->vm_start && !area->dead)
+			return area;
+	}
+	return NULL;
+}
+
+/* The area that an address lies in, with the mutex or the mmap_lock held. */
+static struct xol_area *find_area(struct uprobes_mm *umm, unsigned long vaddr)
+{
+	struct xol_area *area;
+
+	list_for_each_entry(area, &umm->areas, node) {
+		if (!READ_ONCE(area->dead) &&
+		    vaddr - area->vaddr < AREA_PAGES * PAGE_SIZE)
 			return area;
 	}
 	return NULL;
@@ -144,10 +164,11 @@ static long find_room(struct mm_struct *mm, unsigned long len)
 	return -ENOSPC;
 }
 
-static struct xol_area *add_area(struct uprobes_mm *umm)
+/* At @at, or where there is room if that is 0. */
+static struct xol_area *add_area(struct uprobes_mm *umm, unsigned long at)
 {
 	const vm_flags_t flags = VM_EXEC | VM_MAYEXEC | VM_IO | VM_DONTCOPY |
-				 VM_DONTDUMP;
+				 VM_DONTDUMP | UPROBE_XOL_VM_FLAGS;
 	struct mm_struct *mm = umm->mm;
 	struct vm_area_struct *vma;
 	struct xol_area *area;
@@ -158,8 +179,8 @@ static struct xol_area *add_area(struct uprobes_mm *umm)
 		return ERR_PTR(-ENOMEM);
 
 	mmap_write_lock(mm);
-	vaddr = may_expand_vm(mm, flags, AREA_PAGES) ?
-		find_room(mm, AREA_PAGES * PAGE_SIZE) : -ENOMEM;
+	vaddr = !may_expand_vm(mm, flags, AREA_PAGES) ? -ENOMEM :
+		at ?: find_room(mm, AREA_PAGES * PAGE_SIZE);
 	if (IS_ERR_VALUE(vaddr)) {
 		vma = ERR_PTR(vaddr);
 		goto unlock;
@@ -204,14 +225,23 @@ static struct xol_area *find_free(struct uprobes_mm *umm, unsigned int *nr)
 			return area;
 	}
 	*nr = 0;
-	return add_area(umm);
+	return add_area(umm, 0);
+}
+
+static struct page *use_slot(struct xol_area *area, unsigned int nr)
+{
+	struct page *page = slot_page(area, nr);
+
+	/* Acquire, pairs with uprobe_xol_put(). Only we set bits. */
+	if (page)
+		WARN_ON_ONCE(test_and_set_bit_lock(nr, area->used));
+	return page ?: ERR_PTR(-ENOMEM);
 }
 
 /* Take a free slot. Returns its page. */
 static struct page *take_slot(struct uprobes_mm *umm, struct xol_area **area,
 			      unsigned long *vaddr)
 {
-	struct page *page;
 	unsigned int nr;
 
 	lockdep_assert_held(&umm->mutex);
@@ -219,14 +249,8 @@ static struct page *take_slot(struct uprobes_mm *umm, struct xol_area **area,
 	*area = find_free(umm, &nr);
 	if (IS_ERR(*area))
 		return ERR_CAST(*area);
-	page = slot_page(*area, nr);
-	if (!page)
-		return ERR_PTR(-ENOMEM);
-
-	/* Acquire, pairs with uprobe_xol_put(). Only we set bits. */
-	WARN_ON_ONCE(test_and_set_bit_lock(nr, (*area)->used));
 	*vaddr = (*area)->vaddr + nr * UPROBE_XOL_SLOT_BYTES;
-	return page;
+	return use_slot(*area, nr);
 }
 
 /**
@@ -248,7 +272,7 @@ int uprobe_xol_get(struct probepoint *point)
 	if (IS_ERR(page))
 		return PTR_ERR(page);
 	point->area = area;
-	arch_uprobe_copy_ixol(page, point->xol_vaddr, aup->ixol,
+	arch_uprobe_copy_ixol(page, point->xol_vaddr, &aup->ixol,
 			      sizeof(aup->ixol));
 	return 0;
 }
@@ -258,6 +282,12 @@ int uprobe_xol_get(struct probepoint *point)
  */
 
 #define UNWIND_PAGE_ENTRIES	(PAGE_SIZE / sizeof(struct uretprobe_unwind))
+#define UNWIND_TABLE_SIZE						\
+	(((1 << UPROBE_UNWIND_BITS) + UPROBE_UNWIND_TRIES - 1) *	\
+	 sizeof(struct uretprobe_unwind))
+
+static_assert(sizeof(struct uretprobe_unwind) == UPROBE_UNWIND_SIZE);
+static_assert(UPROBE_UNWIND_ALIGN % PAGE_SIZE == 0);
 
 /**
  * struct unwind_table - return addresses that a program can look up
@@ -320,16 +350,39 @@ static void free_unwind_table(struct unwind_table *table)
 	kfree(table);
 }
 
+static bool has_long_words(struct mm_struct *mm)
+{
+	return arch_uprobe_word(mm) == sizeof(u64);
+}
+
+/* Where the program looks for it. */
+static unsigned long unwind_vaddr(struct mm_struct *mm,
+				  unsigned long trampoline)
+{
+	return ALIGN_DOWN(trampoline, UPROBE_UNWIND_ALIGN) +
+	       (has_long_words(mm) ? UPROBE_UNWIND_DISTANCE :
+				     UPROBE_UNWIND_DISTANCE32);
+}
+
+/* The entry that the program tries first. */
+static unsigned int first_entry(struct mm_struct *mm, unsigned long slot)
+{
+	if (has_long_words(mm))
+		return (u64)slot * UPROBE_UNWIND_HASH >>
+		       (64 - UPROBE_UNWIND_BITS);
+	return (u32)slot * UPROBE_UNWIND_HASH32 >> (32 - UPROBE_UNWIND_BITS);
+}
+
 /* Returns the trampoline that it is for, or 0: it is dispensable. */
 static unsigned long add_unwind_table(struct uprobes_mm *umm)
 {
 	/* Debuggers may read it, and core dumps contain it. */
 	const vm_flags_t flags = VM_READ | VM_MAYREAD | VM_DONTCOPY;
+	const unsigned long len = PAGE_ALIGN(UNWIND_TABLE_SIZE);
 	struct mm_struct *mm = umm->mm;
-	unsigned long vaddr, trampoline, len;
+	unsigned long vaddr, trampoline;
 	struct unwind_table *table;
 	struct vm_area_struct *vma;
-	unsigned int size;
 
 	/* The one that was before was unmapped. */
 	if (umm->unwind)
@@ -340,8 +393,7 @@ static unsigned long add_unwind_table(struct uprobes_mm *umm)
 	if (!trampoline)
 		return 0;
 
-	vaddr = arch_uretprobe_unwind_table(mm, trampoline, &size);
-	len = PAGE_ALIGN(size);
+	vaddr = unwind_vaddr(mm, trampoline);
 	table = kzalloc(struct_size(table, pages, len / PAGE_SIZE), GFP_KERNEL);
 	if (!table)
 		return 0;
@@ -394,13 +446,13 @@ static struct uretprobe_unwind *unwind_entry(struct uprobes_mm *umm,
 bool uprobe_xol_add_unwind(struct uprobes_mm *umm, unsigned long slot,
 			   unsigned long addr, unsigned int *nr)
 {
-	unsigned int try;
-	int n;
+	unsigned int try, n;
 
 	*nr = 0;
 	if (!READ_ONCE(umm->unwind))
 		return true;
-	for (try = 0; (n = arch_uretprobe_unwind_entry(slot, try)) >= 0; try++) {
+	n = first_entry(current->mm, slot);
+	for (try = 0; try < UPROBE_UNWIND_TRIES; try++, n++) {
 		struct uretprobe_unwind *entry = unwind_entry(umm, n);
 
 		if (!entry)
@@ -428,6 +480,16 @@ void uprobe_xol_del_unwind(struct uprobes_mm *umm, unsigned int nr)
 		WRITE_ONCE(unwind_entry(umm, nr - 1)->slot, 0);
 }
 
+static int write_trampoline(struct page *page, unsigned long vaddr)
+{
+	uprobe_opcode_t opcode = UPROBE_SWBP_INSN;
+
+	if (IS_ERR(page))
+		return PTR_ERR(page);
+	arch_uprobe_copy_ixol(page, vaddr, &opcode, sizeof(opcode));
+	return 0;
+}
+
 /**
  * uprobe_xol_add_trampoline() - put a trampoline into the process
  * @umm: its address space; there is no trampoline that is of use
@@ -442,7 +504,6 @@ void uprobe_xol_del_unwind(struct uprobes_mm *umm, unsigned int nr)
  */
 int uprobe_xol_add_trampoline(struct uprobes_mm *umm, unsigned long *vaddr)
 {
-	uprobe_opcode_t opcode = UPROBE_SWBP_INSN;
 	struct xol_area *area;
 	struct page *page;
 
@@ -450,10 +511,37 @@ int uprobe_xol_add_trampoline(struct uprobes_mm *umm, unsigned long *vaddr)
 	if (*vaddr)
 		return 0;
 	page = take_slot(umm, &area, vaddr);
-	if (IS_ERR(page))
-		return PTR_ERR(page);
-	arch_uprobe_copy_ixol(page, *vaddr, &opcode, sizeof(opcode));
-	return 0;
+	return write_trampoline(page, *vaddr);
+}
+
+/**
+ * uprobe_xol_copy_trampoline() - put a trampoline into a child
+ * @umm: the address space that it is a copy of
+ * @child: its address space, without an area
+ * @vaddr: where @umm has its trampoline
+ *
+ * Context: @child->mutex held, no mmap_lock held. Sleeps.
+ *
+ * Return: 0, or -ENOMEM, which also means that something else is there.
+ */
+int uprobe_xol_copy_trampoline(struct uprobes_mm *umm, struct uprobes_mm *child,
+			       unsigned long vaddr)
+{
+	struct xol_area *area;
+
+	mmap_read_lock(umm->mm);
+	area = find_area(umm, vaddr);
+	mmap_read_unlock(umm->mm);
+	/* Else it stands where the child has one, too. */
+	if (!area) {
+		add_unwind_table(child);
+		return 0;
+	}
+	area = add_area(child, area->vaddr);
+	if (IS_ERR(area))
+		return PTR_ERR(area);
+	return write_trampoline(use_slot(area, (vaddr - area->vaddr) /
+					       UPROBE_XOL_SLOT_BYTES), vaddr);
 }
 
 /**
@@ -497,16 +585,9 @@ bool uprobe_xol_is_dead(struct probepoint *point)
  */
 bool uprobe_xol_contains(struct uprobes_mm *umm, unsigned long vaddr)
 {
-	struct xol_area *area;
-
 	lockdep_assert_held(&umm->mutex);
 
-	list_for_each_entry(area, &umm->areas, node) {
-		if (!READ_ONCE(area->dead) &&
-		    vaddr - area->vaddr < AREA_PAGES * PAGE_SIZE)
-			return true;
-	}
-	return false;
+	return find_area(umm, vaddr);
 }
 
 /**

@@ -83,9 +83,15 @@ unsigned long __weak arch_uretprobe_pops(void)
 	return 0;
 }
 
-unsigned long __weak arch_uretprobe_slot(struct return_instance *ri)
+unsigned long __weak arch_uretprobe_slot(struct mm_struct *mm,
+					 struct return_instance *ri)
 {
 	return 0;
+}
+
+unsigned long * __weak arch_uretprobe_link(struct pt_regs *regs)
+{
+	return NULL;
 }
 
 int __weak arch_uretprobe_give_back(struct return_instance *ri,
@@ -97,19 +103,6 @@ int __weak arch_uretprobe_give_back(struct return_instance *ri,
 unsigned long __weak arch_uretprobe_trampoline(struct mm_struct *mm)
 {
 	return 0;
-}
-
-unsigned long __weak arch_uretprobe_unwind_table(struct mm_struct *mm,
-						 unsigned long trampoline,
-						 unsigned int *size)
-{
-	*size = 0;
-	return 0;
-}
-
-int __weak arch_uretprobe_unwind_entry(unsigned long slot, unsigned int try)
-{
-	return -1;
 }
 
 /*
@@ -338,6 +331,17 @@ static struct uretprobe_instance *make_instance(struct probe *probe)
  * The table of calls.
  */
 
+/*
+ * Can the return address be in another place than the slot: in a register, or
+ * where only the function knows? Then a new call with the same stack pointer
+ * does not mean that this one is over.
+ */
+static bool is_elusive(struct uprobes_mm *umm, struct return_instance *ri)
+{
+	return !arch_uretprobe_slot(umm->mm, ri) ||
+	       arch_uretprobe_link(current_pt_regs());
+}
+
 static struct call_bucket *bucket_of(struct uprobes_mm *umm,
 				     unsigned long stack)
 {
@@ -345,6 +349,7 @@ static struct call_bucket *bucket_of(struct uprobes_mm *umm,
 	return smp_load_acquire(&umm->calls) + hash_long(stack, CALL_BITS);
 }
 
+/* If there are several, which takes registers, the newest returns first. */
 static struct return_instance *find_call(struct call_bucket *bucket,
 					 unsigned long stack)
 {
@@ -358,11 +363,17 @@ static struct return_instance *find_call(struct call_bucket *bucket,
 	return NULL;
 }
 
+/* Who unwinds the stack does not find it any more. */
+static void forget_unwind(struct uprobes_mm *umm, struct return_instance *ri)
+{
+	uprobe_xol_del_unwind(umm, ri->unwind);
+	ri->unwind = 0;
+}
+
 static void unhash_call(struct uprobes_mm *umm, struct return_instance *ri)
 {
 	hlist_del_init(&ri->hash);
-	uprobe_xol_del_unwind(umm, ri->unwind);
-	ri->unwind = 0;
+	forget_unwind(umm, ri);
 }
 
 /* Its slot has got another owner, or none. */
@@ -416,10 +427,11 @@ static void limit_orphans(struct uprobes_mm *umm)
 
 		bucket = bucket_of(umm, ri->stack);
 		spin_lock(&bucket->lock);
-		if (!is_lost(ri)) {
+		/* What is in its slot may be that of a newer call. */
+		if (!is_lost(ri) && find_call(bucket, ri->stack) == ri)
 			arch_uretprobe_give_back(ri, umm->trampoline);
+		if (!is_lost(ri))
 			unhash_call(umm, ri);
-		}
 		spin_unlock(&bucket->lock);
 		kmem_cache_free(return_cache, ri);
 	}
@@ -464,7 +476,7 @@ static bool take_over_slot(struct uprobes_mm *umm, unsigned long stack)
 	ri = find_call(bucket, stack);
 	if (ri && ri->utask && ri->utask->tgid != task_tgid(current))
 		taken = false;
-	else if (ri)
+	else if (ri && (ri->utask || !is_elusive(umm, ri)))
 		instances = rob_call(umm, ri, &orphan);
 	spin_unlock(&bucket->lock);
 	miss_instances(instances);
@@ -476,8 +488,13 @@ static bool take_over_slot(struct uprobes_mm *umm, unsigned long stack)
 static void hash_call(struct uprobes_mm *umm, struct return_instance *ri)
 {
 	struct call_bucket *bucket = bucket_of(umm, ri->stack);
+	struct return_instance *older;
 
 	spin_lock(&bucket->lock);
+	/* What is looked up is a slot, so that is in the table once. */
+	older = find_call(bucket, ri->stack);
+	if (older)
+		forget_unwind(umm, older);
 	hlist_add_head(&ri->hash, &bucket->calls);
 	if (!ri->utask)
 		add_orphan(umm, ri);
@@ -504,7 +521,7 @@ static bool holds_trampoline(struct uprobes_mm *umm, struct return_instance *ri,
 			     bool if_unknown)
 {
 	unsigned int size = arch_uprobe_word(current->mm);
-	unsigned long slot = arch_uretprobe_slot(ri), word;
+	unsigned long slot = arch_uretprobe_slot(current->mm, ri), word;
 
 	if (!slot)
 		return true;
@@ -800,8 +817,8 @@ static bool begin_call(struct uprobe_task *utask, struct pt_regs *regs,
 
 	/* Rather no hit than a stack that the program cannot unwind. */
 	if (!take_over_slot(umm, stack) ||
-	    !uprobe_xol_add_unwind(umm, arch_uretprobe_slot(ri), addr,
-				   &ri->unwind))
+	    !uprobe_xol_add_unwind(umm, arch_uretprobe_slot(current->mm, ri),
+				   addr, &ri->unwind))
 		goto free;
 	if (arch_uretprobe_hijack_return_addr(trampoline, regs) != addr)
 		goto del_unwind;
@@ -972,13 +989,16 @@ static void run_handlers(struct uprobe_task *utask, struct pt_regs *regs)
  */
 bool uretprobe_return(struct pt_regs *regs)
 {
+	unsigned long *link = arch_uretprobe_link(regs), addr;
 	struct uprobe_task *utask = current->utask;
 	struct return_instance *own = NULL;
-	unsigned long addr;
 
 	if (!find_returned(utask, regs, &addr, &own))
 		return false;
 	instruction_pointer_set(regs, addr);
+	/* A return by the register leaves there where it went to. */
+	if (link && uretprobe_is_trampoline(utask->umm, *link))
+		*link = addr;
 	if (own) {
 		finish_call(utask, own);
 		run_handlers(utask, regs);
@@ -1000,6 +1020,41 @@ bool uretprobe_find_return(struct uprobes_mm *umm, struct pt_regs *regs,
 			   unsigned long *addr)
 {
 	return find_addr(umm, arch_uretprobe_stack(regs), addr);
+}
+
+/* That which returns first of those that began at @sp or above. */
+static struct return_instance *newest_call(struct uprobe_task *utask,
+					   unsigned long sp)
+{
+	struct return_instance *ri = READ_ONCE(utask->return_instances);
+
+	while (ri && (is_lost(ri) || ri->stack < sp))
+		ri = READ_ONCE(ri->next);
+	return ri;
+}
+
+/**
+ * uretprobe_find_link() - where will a thread return to by its register?
+ * @utask: its
+ * @sp: its stack pointer, which need not be that at the entry any more
+ * @addr: set to the address
+ *
+ * The register is that of the newest call, if it is not that of one at @sp.
+ *
+ * Context: any in which a spinlock may be taken.
+ */
+void uretprobe_find_link(struct uprobe_task *utask, unsigned long sp,
+			 unsigned long *addr)
+{
+	struct return_instance *ri;
+
+	if (find_addr(utask->umm, sp, addr))
+		return;
+	spin_lock(&utask->lock);
+	ri = newest_call(utask, sp);
+	if (ri)
+		*addr = ri->orig_ret_vaddr;
+	spin_unlock(&utask->lock);
 }
 
 /*
@@ -1071,6 +1126,43 @@ void uretprobe_free_calls(struct uprobes_mm *umm)
 	kfree(umm->calls);
 }
 
+/* A call that has no thread yet. */
+static void copy_call(struct uprobes_mm *umm, unsigned long stack,
+		      unsigned long addr)
+{
+	struct return_instance *ri;
+
+	ri = kmem_cache_zalloc(return_cache, GFP_KERNEL | __GFP_NOFAIL);
+	ri->orig_ret_vaddr = addr;
+	ri->stack = stack;
+	ri->entries = 1;
+	uprobe_xol_add_unwind(umm, arch_uretprobe_slot(umm->mm, ri), addr,
+			      &ri->unwind);
+	hash_call(umm, ri);
+}
+
+/*
+ * Can @child, in current's memory, return from the call @ri of current, with
+ * that stack pointer? Where there is nothing to look at, any call that would
+ * stand on its stack can.
+ */
+static bool is_copied(struct task_struct *child, struct return_instance *ri,
+		      unsigned long stack)
+{
+	unsigned long *link = arch_uretprobe_link(task_pt_regs(child)), addr;
+	struct uprobes_mm *umm = current->utask->umm;
+	struct return_instance at = { .stack = stack };
+	struct stack its;
+
+	if (!arch_uretprobe_slot(umm->mm, &at)) {
+		its = find_stack(user_stack_pointer(task_pt_regs(child)));
+		return on_stack(&its, stack) && !find_addr(umm, stack, &addr);
+	}
+	return (link && uretprobe_is_trampoline(umm, *link) &&
+		ri->stack == user_stack_pointer(current_pt_regs())) ||
+	       holds_trampoline(umm, &at, false);
+}
+
 /**
  * uretprobe_copy() - current makes a thread, or a process, in its memory
  * @child: which did not run yet
@@ -1085,8 +1177,8 @@ void uretprobe_copy(struct task_struct *child)
 	struct uprobe_task *utask = current->utask;
 	unsigned long distance = user_stack_pointer(task_pt_regs(child)) -
 				 user_stack_pointer(current_pt_regs());
-	struct return_instance *ri, *copy;
 	struct uprobes_mm *umm = utask->umm;
+	struct return_instance *ri;
 	int idx;
 
 	if (!distance || !IS_ALIGNED(distance, arch_uprobe_word(current->mm)) ||
@@ -1094,20 +1186,30 @@ void uretprobe_copy(struct task_struct *child)
 		return;
 	idx = srcu_read_lock(&umm->srcu);
 	for (ri = utask->return_instances; ri; ri = ri->next) {
-		struct return_instance at = { .stack = ri->stack + distance };
+		unsigned long stack = ri->stack + distance;
 
-		if (is_lost(ri) || !arch_uretprobe_slot(&at) ||
-		    !holds_trampoline(umm, &at, false) ||
-		    !take_over_slot(umm, at.stack))
-			continue;
-		copy = kmem_cache_zalloc(return_cache,
-					 GFP_KERNEL | __GFP_NOFAIL);
-		copy->orig_ret_vaddr = ri->orig_ret_vaddr;
-		copy->stack = at.stack;
-		hash_call(umm, copy);
+		if (!is_lost(ri) && is_copied(child, ri, stack) &&
+		    take_over_slot(umm, stack))
+			copy_call(umm, stack, ri->orig_ret_vaddr);
 	}
 	srcu_read_unlock(&umm->srcu, idx);
 	limit_orphans(umm);
+}
+
+/**
+ * uretprobe_copy_link() - current makes a process, with a copy of its registers
+ * @child: which did not run yet
+ *
+ * Return addresses in memory are uretprobe_clean()'s.
+ */
+void uretprobe_copy_link(struct task_struct *child)
+{
+	struct uprobes_mm *umm = current->utask->umm;
+	struct pt_regs *regs = task_pt_regs(child);
+	unsigned long *link = arch_uretprobe_link(regs);
+
+	if (link && uretprobe_is_trampoline(umm, *link))
+		find_addr(umm, user_stack_pointer(regs), link);
 }
 
 static unsigned int count_calls(struct uprobes_mm *umm)
@@ -1129,12 +1231,15 @@ static unsigned int count_calls(struct uprobes_mm *umm)
 	return nr;
 }
 
-static bool add_slot(struct uretprobe_slot *slots, unsigned int *n,
-		     unsigned int max, struct return_instance *ri)
+static bool add_slot(struct uprobes_mm *umm, struct uretprobe_slot *slots,
+		     unsigned int *n, unsigned int max,
+		     struct return_instance *ri)
 {
 	if (*n == max)
 		return false;
-	slots[*n].slot = arch_uretprobe_slot(ri);
+	slots[*n].stack = ri->stack;
+	slots[*n].elusive = is_elusive(umm, ri);
+	slots[*n].slot = arch_uretprobe_slot(umm->mm, ri);
 	slots[(*n)++].addr = ri->orig_ret_vaddr;
 	return true;
 }
@@ -1149,7 +1254,7 @@ static bool fill_slots(struct uprobes_mm *umm, struct uprobe_task *utask,
 	int i;
 
 	for (ri = utask ? utask->return_instances : NULL; ri; ri = ri->next) {
-		if (!is_lost(ri) && !add_slot(slots, n, max, ri))
+		if (!is_lost(ri) && !add_slot(umm, slots, n, max, ri))
 			return false;
 	}
 	for (i = 0; i < 1 << CALL_BITS && room; i++) {
@@ -1158,8 +1263,10 @@ static bool fill_slots(struct uprobes_mm *umm, struct uprobe_task *utask,
 		if (hlist_empty(&bucket->calls))
 			continue;
 		spin_lock(&bucket->lock);
-		hlist_for_each_entry(ri, &bucket->calls, hash)
-			room = room && add_slot(slots, n, max, ri);
+		hlist_for_each_entry(ri, &bucket->calls, hash) {
+			if (!utask || ri->utask != utask)
+				room = room && add_slot(umm, slots, n, max, ri);
+		}
 		spin_unlock(&bucket->lock);
 	}
 	return room;
@@ -1199,11 +1306,22 @@ struct uretprobe_slot *uretprobe_collect(struct uprobes_mm *umm,
 	return slots;
 }
 
+/* Once it was written back: does the slot have the return address? */
+static bool is_clean(struct mm_struct *mm, const struct uretprobe_slot *slot)
+{
+	unsigned int size = arch_uprobe_word(mm);
+	unsigned long word;
+
+	return slot->slot &&
+	       uprobe_text_read(mm, slot->slot, (u8 *)&word, size) == size &&
+	       uprobe_word_get(&word, size) == slot->addr;
+}
+
 /**
  * uretprobe_clean() - write return addresses back
  * @umm: the address space that they were collected in
  * @mm: the same, or that of a child, which is a copy and not in use yet
- * @slots: the return addresses
+ * @slots: the return addresses. Those that may be elsewhere stay elusive
  * @nr: their number
  *
  * Context: mmap_lock of @mm held. Sleeps.
@@ -1216,10 +1334,13 @@ bool uretprobe_clean(struct uprobes_mm *umm, struct mm_struct *mm,
 	bool clean = true;
 	unsigned int i;
 
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		clean &= uprobe_word_swap(mm, slots[i].slot,
 					  arch_uprobe_word(mm),
 					  umm->trampoline, slots[i].addr);
+		if (slots[i].elusive)
+			slots[i].elusive = !is_clean(mm, &slots[i]);
+	}
 	return clean;
 }
 
@@ -1244,6 +1365,105 @@ bool uretprobe_give_up(struct uprobes_mm *umm, struct mm_struct *mm)
 	return clean;
 }
 
+/* The trampoline of @umm, in a child as well. */
+static int copy_trampoline(struct uprobes_mm *umm, struct uprobes_mm *child)
+{
+	unsigned long vaddr = READ_ONCE(umm->trampoline);
+	int ret = 0;
+
+	if (READ_ONCE(umm->tramp_point))
+		return uretprobe_init(child->mm, vaddr);
+	mutex_lock(&child->mutex);
+	if (!trampoline_lives(child)) {
+		ret = prepare_trampoline(child) ?:
+		      uprobe_xol_copy_trampoline(umm, child, vaddr);
+		if (!ret)
+			set_trampoline(child, vaddr, NULL);
+	}
+	mutex_unlock(&child->mutex);
+	return ret;
+}
+
+static bool has_copy(struct uprobes_mm *umm, const struct uretprobe_slot *slot)
+{
+	struct call_bucket *bucket = bucket_of(umm, slot->stack);
+	struct return_instance *ri;
+
+	spin_lock(&bucket->lock);
+	hlist_for_each_entry(ri, &bucket->calls, hash) {
+		if (ri->stack == slot->stack &&
+		    ri->orig_ret_vaddr == slot->addr)
+			break;
+	}
+	spin_unlock(&bucket->lock);
+	return ri;
+}
+
+/**
+ * uretprobe_inherit() - let calls in progress return in a child with our help
+ * @umm: the address space that they were collected in
+ * @mm: that of a child, which is a copy and not in use yet
+ * @slots: the return addresses, those that could be written back no longer
+ *	elusive
+ * @nr: their number
+ *
+ * Wherever the child has the address of the trampoline, there is one.
+ *
+ * Context: no lock held. Sleeps.
+ *
+ * Return: false if there is no memory.
+ */
+bool uretprobe_inherit(struct uprobes_mm *umm, struct mm_struct *mm,
+		       struct uretprobe_slot *slots, unsigned int nr)
+{
+	struct uprobes_mm *child = NULL;
+
+	/* Of those with one stack pointer, the newest is added last. */
+	while (nr--) {
+		if (!slots[nr].elusive)
+			continue;
+		if (!child) {
+			child = uprobe_make_umm(mm);
+			if (!child || copy_trampoline(umm, child))
+				return false;
+		}
+		if (!has_copy(child, &slots[nr]))
+			copy_call(child, slots[nr].stack, slots[nr].addr);
+	}
+	return true;
+}
+
+/**
+ * uretprobe_adopt() - what a child has inherited from current is its thread's
+ * @child: which did not run yet
+ *
+ * Context: process context, sleeps.
+ */
+void uretprobe_adopt(struct task_struct *child)
+{
+	struct uprobes_mm *umm = umm_of(child->mm);
+	struct return_instance *ri, *copy, **link;
+	struct uprobe_task *utask;
+
+	if (!umm || !umm->calls)
+		return;
+	utask = uprobe_make_task(child, umm);
+	link = &utask->return_instances;
+	for (ri = current->utask->return_instances; ri; ri = ri->next) {
+		struct call_bucket *bucket = bucket_of(umm, ri->stack);
+
+		spin_lock(&bucket->lock);
+		copy = is_lost(ri) ? NULL : find_call(bucket, ri->stack);
+		if (copy && !copy->utask && unlink_orphan(umm, copy)) {
+			copy->utask = utask;
+			utask->depth += copy->entries;
+			*link = copy;
+			link = &copy->next;
+		}
+		spin_unlock(&bucket->lock);
+	}
+}
+
 /*
  * What others see.
  */
@@ -1258,9 +1478,13 @@ static bool real_word(struct uprobes_mm *umm, unsigned long slot,
 {
 	struct return_instance at = { .stack = slot };
 	unsigned long word = uprobe_word_get(mem + (long)(slot - addr), size);
+	unsigned long distance;
 
-	return uretprobe_is_trampoline(umm, word) &&
-	       arch_uretprobe_slot(&at) && find_addr(umm, slot, real);
+	if (!uretprobe_is_trampoline(umm, word) ||
+	    !arch_uretprobe_slot(umm->mm, &at))
+		return false;
+	distance = arch_uretprobe_slot(umm->mm, &at) - slot;
+	return find_addr(umm, slot - distance, real);
 }
 
 /* The bytes of a word of this size begin here. */
@@ -1324,6 +1548,16 @@ void uretprobe_poke(struct uprobes_mm *umm, unsigned long addr, const void *mem,
 	}
 }
 
+/* Is its return address where the call left it, in memory or in the register? */
+static bool will_return(struct uprobe_task *utask, struct return_instance *ri)
+{
+	unsigned long *link = arch_uretprobe_link(current_pt_regs());
+
+	return holds_trampoline(utask->umm, ri, true) ||
+	       (ri == utask->return_instances && link &&
+		uretprobe_is_trampoline(utask->umm, *link));
+}
+
 /**
  * uprobe_real_addr() - the real address behind one from a walk of the stack
  * @addr: an address of an instruction: first the instruction pointer of
@@ -1350,7 +1584,7 @@ unsigned long uprobe_real_addr(unsigned long addr,
 	if (!uretprobe_is_trampoline(utask->umm, addr))
 		return addr;
 	ri = *cursor ? (*cursor)->next : utask->return_instances;
-	while (ri && (is_lost(ri) || !holds_trampoline(utask->umm, ri, true)))
+	while (ri && (is_lost(ri) || !will_return(utask, ri)))
 		ri = ri->next;
 	if (!ri)
 		return addr;
@@ -1358,6 +1592,29 @@ unsigned long uprobe_real_addr(unsigned long addr,
 	return ri->orig_ret_vaddr;
 }
 EXPORT_SYMBOL_GPL(uprobe_real_addr);
+
+/**
+ * uprobe_frame_addr() - the real return address behind one from a walk of frames
+ * @addr: the address: where the function returns to whose frame is at @sp, or
+ *	one that has no frame there
+ * @sp: the stack pointer of that frame, at or below that at the entry
+ *
+ * For architectures where frames tell more than the order of the calls.
+ *
+ * Context: of current, any.
+ *
+ * Return: @addr, or if that is the trampoline, what would be there without us.
+ */
+unsigned long uprobe_frame_addr(unsigned long addr, unsigned long sp)
+{
+	struct uprobe_task *utask = current->utask;
+	struct return_instance *ri;
+
+	if (!utask || !uretprobe_is_trampoline(utask->umm, addr))
+		return addr;
+	ri = newest_call(utask, sp);
+	return ri ? ri->orig_ret_vaddr : addr;
+}
 
 /**
  * uretprobes_init() - once, before there are processes

@@ -224,10 +224,12 @@ struct return_instance {
  * struct uretprobe_unwind - tells the program a return address that we changed
  * @slot: the address of the word on the stack, 0 when the entry is free
  * @addr: the real return address
+ *
+ * See vdso/uretprobe.h, which has the layout.
  */
 struct uretprobe_unwind {
-	unsigned long slot;
-	unsigned long addr;
+	unsigned long slot __aligned(sizeof(u64));
+	unsigned long addr __aligned(sizeof(u64));
 };
 
 /**
@@ -331,6 +333,8 @@ void uprobe_syscall_enter(struct pt_regs *regs);
 unsigned long uprobe_get_trap_addr(struct pt_regs *regs);
 unsigned long uprobe_get_trampoline_vaddr(void);
 unsigned long uprobe_task_ip(struct task_struct *t, struct pt_regs *regs);
+unsigned long uprobe_task_link(struct task_struct *t, struct pt_regs *regs);
+unsigned long uprobe_frame_addr(unsigned long addr, unsigned long sp);
 void uprobe_peek(struct mm_struct *mm, unsigned long addr, const void *mem,
 		 void *buf, int len);
 void uprobe_poke(struct mm_struct *mm, unsigned long addr, const void *mem,
@@ -343,8 +347,9 @@ void uprobe_poke(struct mm_struct *mm, unsigned long addr, const void *mem,
 
 /**
  * arch_uprobe_analyze_insn() - decide how to execute an instruction elsewhere
- * @aup: @aup->insn holds what is in memory at @vaddr, zeroes behind the end of
- *	what can be read. To be filled in; @aup->ixol becomes the copy.
+ * @aup: @aup->insn, of any type, holds what is in memory at @vaddr, zeroes behind
+ *	the end of what can be read. To be filled in; @aup->ixol becomes the copy,
+ *	and may be the same member.
  * @mm: the address space, which need not be current's
  * @vaddr: where the instruction stands
  *
@@ -353,22 +358,6 @@ void uprobe_poke(struct mm_struct *mm, unsigned long addr, const void *mem,
  */
 int arch_uprobe_analyze_insn(struct arch_uprobe *aup, struct mm_struct *mm,
 			     unsigned long vaddr);
-
-/**
- * arch_uprobe_insn_len() - length of an instruction that was analysed
- * @aup: the instruction
- *
- * Return: bytes in memory, 1 to sizeof(@aup->insn).
- */
-unsigned int arch_uprobe_insn_len(const struct arch_uprobe *aup);
-
-/**
- * arch_uprobe_needs_slot() - does an instruction ever run out of line?
- * @aup: the instruction
- *
- * Return: false when arch_uprobe_skip_sstep() cannot fail for it.
- */
-bool arch_uprobe_needs_slot(const struct arch_uprobe *aup);
 
 /**
  * arch_uprobe_skip_sstep() - emulate the instruction, if that is possible
@@ -453,6 +442,28 @@ int arch_uprobe_exception_notify(struct notifier_block *self,
  */
 
 /**
+ * arch_uprobe_insn_len() - length of an instruction that was analysed
+ * @aup: the instruction
+ *
+ * Default: sizeof(@aup->insn). To be overridden where instructions may be
+ * shorter than that. Else a probe on one that ends with its mapping is refused,
+ * and a change of what follows it is taken for one of the instruction.
+ *
+ * Return: bytes in memory, UPROBE_SWBP_INSN_SIZE to sizeof(@aup->insn).
+ */
+unsigned int arch_uprobe_insn_len(const struct arch_uprobe *aup);
+
+/**
+ * arch_uprobe_needs_slot() - does an instruction ever run out of line?
+ * @aup: the instruction
+ *
+ * Default: true. To be overridden to spare the copy of what is emulated.
+ *
+ * Return: false when arch_uprobe_skip_sstep() cannot fail for it.
+ */
+bool arch_uprobe_needs_slot(const struct arch_uprobe *aup);
+
+/**
  * arch_uprobe_word() - what size have return addresses on the stack?
  * @mm: the address space
  *
@@ -508,7 +519,8 @@ bool arch_uprobe_is_trap(uprobe_opcode_t before, uprobe_opcode_t at);
  * arch_uprobe_send_trap() - a breakpoint was not ours
  * @regs: the registers as the trap left them
  *
- * Default: SIGTRAP. To be overridden if the trap does more without us.
+ * Default: SIGTRAP, of which si_code and si_addr are TRAP_BRKPT and the
+ * instruction pointer. To be overridden if without us it would be another.
  */
 void arch_uprobe_send_trap(struct pt_regs *regs);
 
@@ -603,35 +615,12 @@ unsigned long arch_uretprobe_pops(void);
  * arch_uretprobe_trampoline() - a breakpoint that the program can unwind from
  * @mm: the address space, mmap_lock held
  *
- * Default: 0. To be overridden where the architecture has such a place, with
- * arch_uretprobe_unwind_entry() for it.
+ * Default: 0. To be overridden where the architecture has such a place: in the
+ * vDSO, with the unwind information of vdso/uretprobe_unwind.S.
  *
  * Return: its address, or 0: then a place in the engine's area is taken.
  */
 unsigned long arch_uretprobe_trampoline(struct mm_struct *mm);
-
-/**
- * arch_uretprobe_unwind_table() - where the program looks return addresses up
- * @mm: the address space
- * @trampoline: what arch_uretprobe_trampoline() returned
- * @size: set to the size of the table, in bytes
- *
- * Return: the address of the first entry.
- */
-unsigned long arch_uretprobe_unwind_table(struct mm_struct *mm,
-					  unsigned long trampoline,
-					  unsigned int *size);
-
-/**
- * arch_uretprobe_unwind_entry() - which entry may hold a return address?
- * @slot: the address of the word on the stack, arch_uretprobe_slot()
- * @try: 0 and on
- *
- * Any context.
- *
- * Return: the number of a struct uretprobe_unwind, or -1 behind the last try.
- */
-int arch_uretprobe_unwind_entry(unsigned long slot, unsigned int try);
 
 /**
  * arch_uretprobe_give_back() - let a call return without us
@@ -649,14 +638,27 @@ int arch_uretprobe_give_back(struct return_instance *ri,
 
 /**
  * arch_uretprobe_slot() - the word in memory with the address of the trampoline
+ * @mm: the address space, which need not be current's
  * @ri: a call in progress
  *
  * Default: 0. To be overridden where a call puts its return address on the
- * stack. Any context.
+ * stack, or a function that calls others saves it there: at a fixed distance
+ * from the stack pointer at entry. Any context.
  *
  * Return: its address, or 0 where it is in a register.
  */
-unsigned long arch_uretprobe_slot(struct return_instance *ri);
+unsigned long arch_uretprobe_slot(struct mm_struct *mm,
+				  struct return_instance *ri);
+
+/**
+ * arch_uretprobe_link() - the register with the return address
+ * @regs: the registers
+ *
+ * Default: NULL. To be overridden where a call leaves it in a register.
+ *
+ * Return: its address in @regs.
+ */
+unsigned long *arch_uretprobe_link(struct pt_regs *regs);
 
 /**
  * arch_uprobe_copy_ixol() - write a copy
@@ -670,6 +672,21 @@ unsigned long arch_uretprobe_slot(struct return_instance *ri);
  */
 void arch_uprobe_copy_ixol(struct page *page, unsigned long vaddr, void *src,
 			   unsigned long len);
+
+/*
+ * What the backends of some architectures have as well, and nobody calls: which
+ * calls are over is known from more than the stack pointer (uretprobes.c), and
+ * a breakpoint that differs from UPROBE_SWBP_INSN is none of ours.
+ */
+enum rp_check {
+	RP_CHECK_CALL,
+	RP_CHECK_CHAIN_CALL,
+	RP_CHECK_RET,
+};
+
+bool arch_uretprobe_is_alive(struct return_instance *ret, enum rp_check ctx,
+			     struct pt_regs *regs);
+bool is_swbp_insn(uprobe_opcode_t *insn);
 
 #else /* !CONFIG_UPROBES */
 
@@ -821,9 +838,16 @@ static inline void uprobe_poke(struct mm_struct *mm, unsigned long addr,
 {
 }
 
+static inline unsigned long uprobe_frame_addr(unsigned long addr,
+					      unsigned long sp)
+{
+	return addr;
+}
+
 /* Macros: instruction_pointer() is not known yet where this is included. */
 #define uprobe_get_trap_addr(regs)	instruction_pointer(regs)
 #define uprobe_task_ip(t, regs)		((void)(t), instruction_pointer(regs))
+#define uprobe_task_link(t, regs)	((void)(t), (regs)->link)
 
 #endif /* !CONFIG_UPROBES */
 #endif /* _LINUX_UPROBES_H */

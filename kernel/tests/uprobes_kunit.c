@@ -30,6 +30,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
 #include <linux/security.h>
 #include <linux/shmem_fs.h>
 #include <linux/slab.h>
@@ -243,7 +244,11 @@ static void init_point(struct probepoint *point, struct uprobes_mm *umm,
 	INIT_LIST_HEAD(&point->sites);
 	point->umm = umm;
 	point->vaddr = vaddr;
-	memcpy(point->arch.insn, &opcode, sizeof(opcode));
+	memcpy(&point->arch.insn, &opcode, sizeof(opcode));
+#ifdef CONFIG_X86
+	/* Of what code it is part. */
+	point->arch.how.word = sizeof(long);
+#endif
 }
 
 static int link_point(struct probepoint *point)
@@ -711,7 +716,7 @@ static int get_slot(struct probepoint *point, struct uprobes_mm *umm, u8 copy)
 
 	memset(point, 0, sizeof(*point));
 	init_point(point, umm, 0);
-	memset(point->arch.ixol, copy, sizeof(point->arch.ixol));
+	memset(&point->arch.ixol, copy, sizeof(point->arch.ixol));
 	mutex_lock(&umm->mutex);
 	ret = uprobe_xol_get(point);
 	mutex_unlock(&umm->mutex);
@@ -758,7 +763,8 @@ static void copies_stand_in_the_process(struct kunit *test)
 		void __user *copy = (void __user *)points[i].xol_vaddr;
 
 		KUNIT_ASSERT_EQ(test, 0, copy_from_user(is, copy, sizeof(is)));
-		KUNIT_EXPECT_MEMEQ(test, is, points[i].arch.ixol, sizeof(is));
+		KUNIT_EXPECT_MEMEQ(test, is, &points[i].arch.ixol,
+				   sizeof(is));
 		KUNIT_EXPECT_EQ(test, sizeof(is),
 				copy_to_user(copy, is, sizeof(is)));
 	}
@@ -932,13 +938,22 @@ static void log_hit_and_go_on(struct uprobe *u, struct pt_regs *regs)
 	instruction_pointer_set(regs, log->go_on);
 }
 
+/* Of a program. */
+static void init_regs(struct pt_regs *regs)
+{
+	memset(regs, 0, sizeof(*regs));
+#ifdef CONFIG_X86
+	regs->cs = __USER_CS;
+	regs->ss = __USER_DS;
+#elif defined(CONFIG_PPC)
+	regs->msr = MSR_PR | MSR_64BIT;
+#endif
+}
+
 /* Registers as the breakpoint at @vaddr leaves them. */
 static void trap(struct pt_regs *regs, unsigned long vaddr)
 {
-	memset(regs, 0, sizeof(*regs));
-#ifdef CONFIG_X86_64
-	regs->cs = __USER_CS;
-#endif
+	init_regs(regs);
 	instruction_pointer_set(regs, vaddr);
 	instruction_pointer_set(regs, 2 * vaddr - uprobe_get_swbp_addr(regs));
 }
@@ -1336,10 +1351,42 @@ struct calls {
 	unsigned long ip[MAX_LOG];
 };
 
-static void set_stack_pointer(struct pt_regs *regs, unsigned long sp)
+/*
+ * A slot is where a return address is: at the stack pointer on x86, and above it
+ * on powerpc, where a function saves it once it has been entered. On arm64 the
+ * function is free to choose, and ours saves it below. A return pops it, or does
+ * not.
+ */
+#if defined(CONFIG_PPC)
+#define SLOT_OFFSET	(STACK_FRAME_LR_SAVE * sizeof(long))
+#define RETURN_POPS	0
+#elif defined(CONFIG_ARM64)
+#define SLOT_OFFSET	(-sizeof(long))
+#define RETURN_POPS	0
+#else
+#define SLOT_OFFSET	0
+#define RETURN_POPS	sizeof(long)
+#endif
+
+/* So that the slot is, or would be, at @slot. */
+static void set_stack_pointer(struct pt_regs *regs, unsigned long slot)
 {
-#ifdef CONFIG_X86_64
-	regs->sp = sp;
+#if defined(CONFIG_PPC)
+	regs->gpr[1] = slot - SLOT_OFFSET;
+#else
+	regs->sp = slot - SLOT_OFFSET;
+#endif
+}
+
+/* The register that has the return address at entry, if one has. */
+static unsigned long *return_register(struct pt_regs *regs)
+{
+#if defined(CONFIG_PPC)
+	return &regs->link;
+#elif defined(CONFIG_ARM64)
+	return (unsigned long *)&regs->regs[30];
+#else
+	return NULL;
 #endif
 }
 
@@ -1460,11 +1507,17 @@ static bool is_hijacked(struct kunit *test, unsigned long slot)
 static void jump_to(struct kunit *test, struct probepoint *function,
 		    unsigned long slot)
 {
+	unsigned long *link;
 	struct pt_regs regs;
 
 	trap(&regs, function->vaddr);
 	set_stack_pointer(&regs, slot);
+	link = return_register(&regs);
+	if (link)
+		*link = word_at(test, slot);
 	take_hit(test, &regs);
+	if (link)
+		set_word(test, slot, *link);
 }
 
 static void call(struct kunit *test, struct probepoint *function,
@@ -1492,7 +1545,7 @@ static unsigned long pop_and_return(struct kunit *test, unsigned long slot,
 {
 	if (!is_hijacked(test, slot))
 		return word_at(test, slot);
-	return run_trampoline(test, slot + sizeof(long) + more);
+	return run_trampoline(test, slot + RETURN_POPS + more);
 }
 
 static unsigned long return_from(struct kunit *test, unsigned long slot)
@@ -1503,6 +1556,22 @@ static unsigned long return_from(struct kunit *test, unsigned long slot)
 static void expect_return(struct kunit *test, unsigned long slot)
 {
 	KUNIT_EXPECT_EQ(test, return_to(slot), return_from(test, slot));
+}
+
+/* Registers that the test's thread would have, were it not the kernel's. */
+static struct pt_regs *own_regs(struct kunit *test)
+{
+	/* Its stack begins there. */
+	if (IS_ENABLED(CONFIG_PPC))
+		kunit_skip(test, "a thread of the kernel has no registers");
+	return current_pt_regs();
+}
+
+/* The engine has to know where functions keep their return addresses. */
+static void need_slots(struct kunit *test)
+{
+	if (IS_ENABLED(CONFIG_ARM64))
+		kunit_skip(test, "return addresses are anywhere");
 }
 
 static unsigned int calls_of(struct uprobe_task *utask)
@@ -1525,6 +1594,10 @@ static struct task_struct *make_task(struct kunit *test)
 	struct task_struct *task = zalloc(test, sizeof(*task));
 
 	task->stack = zalloc(test, THREAD_SIZE);
+#ifdef CONFIG_PPC
+	task->thread.regs = (void *)task->stack + THREAD_SIZE -
+			    sizeof(struct pt_regs);
+#endif
 	return task;
 }
 
@@ -1633,6 +1706,7 @@ static void left_calls_are_dropped_by_a_return(struct kunit *test)
 	unsigned long slots[4];
 	int i;
 
+	need_slots(test);
 	for (i = 0; i < 4; i++) {
 		slots[i] = slot_at(calls, i);
 		call(test, f, slots[i]);
@@ -1658,6 +1732,7 @@ static void left_calls_are_dropped_by_an_entry(struct kunit *test)
 	struct probepoint *f = make_function(test, 0);
 	struct uretprobe *rp = add_return_probe(test, f);
 
+	need_slots(test);
 	call(test, f, slot_at(calls, 0));
 	call(test, f, slot_at(calls, 2));
 	call(test, f, slot_at(calls, 3));
@@ -1783,6 +1858,7 @@ static void left_calls_make_room(struct kunit *test)
 	struct uretprobe *rp = add_return_probe(test, f);
 	int i;
 
+	need_slots(test);
 	for (i = 1; i < UPROBE_MAX_RETURNS; i++)
 		call(test, f, calls->stack - (i + 1) * sizeof(long));
 	call(test, f, calls->other - 64);
@@ -1804,6 +1880,7 @@ static void overwritten_calls_make_room(struct kunit *test)
 	struct uretprobe *rp = add_return_probe(test, f);
 	int i;
 
+	need_slots(test);
 	for (i = 1; i <= UPROBE_MAX_RETURNS; i++)
 		call(test, f, calls->stack - i * sizeof(long));
 	for (i = 100; i < 110; i++)
@@ -1906,7 +1983,8 @@ static int fill_data(struct uretprobe_instance *instance, struct pt_regs *regs)
 	size_t size = instance->rp->data_size;
 
 	KUNIT_EXPECT_NULL(test, memchr_inv(instance->data, 0, size));
-	KUNIT_EXPECT_EQ(test, return_to(instance->sp), instance->ret_addr);
+	KUNIT_EXPECT_EQ(test, return_to(instance->sp + SLOT_OFFSET),
+			instance->ret_addr);
 	memset(instance->data, (u8)(instance->sp / sizeof(long)), size);
 	return 0;
 }
@@ -1941,7 +2019,12 @@ static void calls_have_their_own_data(struct kunit *test)
 static int change_return_address(struct uretprobe_instance *instance,
 				 struct pt_regs *regs)
 {
-	set_word(kunit_get_current_test(), instance->sp, 1234);
+	unsigned long *link = return_register(regs);
+
+	if (link)
+		*link = 1234;
+	else
+		set_word(kunit_get_current_test(), instance->sp, 1234);
 	return 0;
 }
 
@@ -1975,7 +2058,7 @@ static void handlers_may_change_the_return(struct kunit *test)
 static int return_at_once(struct uretprobe_instance *instance,
 			  struct pt_regs *regs)
 {
-	set_stack_pointer(regs, instance->sp + sizeof(long));
+	set_stack_pointer(regs, instance->sp + SLOT_OFFSET + sizeof(long));
 	return 0;
 }
 
@@ -2246,7 +2329,10 @@ static void calls_outlive_their_thread(struct kunit *test)
 	struct probepoint *f = make_function(test, 0);
 	struct uretprobe *rp = add_return_probe(test, f);
 	struct task_struct *other;
+	/* Where return addresses are passed in a register, it may not be over. */
+	const int kept = !IS_ENABLED(CONFIG_X86);
 
+	need_slots(test);
 	call(test, f, slot_at(calls, 0));
 	call(test, f, slot_at(calls, 1));
 	call(test, f, slot_at(calls, 2));
@@ -2257,7 +2343,7 @@ static void calls_outlive_their_thread(struct kunit *test)
 
 	/* One slot has another call's return address by now. */
 	call(test, f, slot_at(calls, 1));
-	KUNIT_EXPECT_EQ(test, 2, calls->umm->nr_orphans);
+	KUNIT_EXPECT_EQ(test, 2 + kept, calls->umm->nr_orphans);
 	expect_return(test, slot_at(calls, 2));
 	KUNIT_EXPECT_EQ(test, 0, calls->nr);
 	expect_return(test, slot_at(calls, 1));
@@ -2265,7 +2351,7 @@ static void calls_outlive_their_thread(struct kunit *test)
 	expect_return(test, slot_at(calls, 0));
 	KUNIT_EXPECT_EQ(test, 1, calls->nr);
 	KUNIT_EXPECT_EQ(test, 3, rp->u.nmissed);
-	KUNIT_EXPECT_EQ(test, 0, calls->umm->nr_orphans);
+	KUNIT_EXPECT_EQ(test, kept, calls->umm->nr_orphans);
 }
 
 static void few_calls_outlive_their_thread(struct kunit *test)
@@ -2298,16 +2384,20 @@ static void return_may_pop_more(struct kunit *test)
 	struct probepoint *f = make_function(test, 0);
 	unsigned long slot = slot_at(calls, 1);
 
+	if (!arch_uretprobe_pops())
+		kunit_skip(test, "a return pops nothing");
 	add_return_probe(test, f);
 	call(test, f, slot_at(calls, 0));
 	call(test, f, slot);
-	KUNIT_EXPECT_EQ(test, return_to(slot), pop_and_return(test, slot, 16));
+	KUNIT_EXPECT_EQ(test, return_to(slot),
+			pop_and_return(test, slot, 2 * sizeof(long)));
 	KUNIT_EXPECT_EQ(test, 1, calls->nr);
 
 	/* Of two that it can be, it is the one next below. */
 	call(test, f, slot);
 	slot = slot_at(calls, 0);
-	KUNIT_EXPECT_EQ(test, return_to(slot), pop_and_return(test, slot, 16));
+	KUNIT_EXPECT_EQ(test, return_to(slot),
+			pop_and_return(test, slot, 2 * sizeof(long)));
 	KUNIT_EXPECT_EQ(test, 2, calls->nr);
 	KUNIT_EXPECT_EQ(test, 0, calls_in_progress());
 }
@@ -2320,6 +2410,8 @@ static void overwritten_slot_is_not_popped(struct kunit *test)
 	unsigned long slot = slot_at(calls, 0);
 	int i;
 
+	if (!arch_uretprobe_pops())
+		kunit_skip(test, "a return pops nothing");
 	add_return_probe(test, f);
 	/* That is at the very place, or between. */
 	for (i = 1; i < 3; i++) {
@@ -2343,7 +2435,7 @@ static void slot_may_be_overwritten_at_last(struct kunit *test)
 	call(test, f, slot);
 	set_word(test, slot, 1234);
 	KUNIT_EXPECT_EQ(test, return_to(slot),
-			run_trampoline(test, slot + sizeof(long)));
+			run_trampoline(test, slot + RETURN_POPS));
 	KUNIT_EXPECT_EQ(test, 1, calls->nr);
 }
 
@@ -2355,11 +2447,14 @@ static void unmapped_slot_is_not_popped(struct kunit *test)
 	unsigned long page = calls->stack - PAGE_SIZE;
 	unsigned long slot = page - sizeof(long);
 
+	if (!arch_uretprobe_pops())
+		kunit_skip(test, "a return pops nothing");
 	add_return_probe(test, f);
 	call(test, f, page);
 	call(test, f, slot);
 	KUNIT_ASSERT_EQ(test, 0, vm_munmap(page, PAGE_SIZE));
-	KUNIT_EXPECT_EQ(test, return_to(slot), pop_and_return(test, slot, 16));
+	KUNIT_EXPECT_EQ(test, return_to(slot),
+			pop_and_return(test, slot, 2 * sizeof(long)));
 	KUNIT_EXPECT_EQ(test, 1, calls->nr);
 	KUNIT_EXPECT_EQ(test, 1, calls_in_progress());
 }
@@ -2404,6 +2499,8 @@ static void unusable_stack_is_missed(struct kunit *test)
 	struct probepoint *f = make_function(test, 0);
 	struct uretprobe *rp = add_return_probe(test, f);
 
+	if (!IS_ENABLED(CONFIG_X86))
+		kunit_skip(test, "a return address is in a register");
 	rp->entry_handler = never_enters;
 	/* In the hole. */
 	jump_to(test, f, calls->stack + 64);
@@ -2468,6 +2565,7 @@ static void calls_return_without_the_trampoline(struct kunit *test)
 	unsigned long start, end;
 	int i;
 
+	need_slots(test);
 	call(test, f, others);
 	other = become_other_thread(test);
 	for (i = 0; i < 3; i++)
@@ -2573,6 +2671,7 @@ static void lost_trampoline_is_replaced(struct kunit *test)
 	struct uretprobe *rp = add_return_probe(test, f);
 	unsigned long slot = slot_at(calls, 0);
 
+	need_slots(test);
 	call(test, f, slot);
 	/* There is something else now. */
 	poke_opcode(test, calls->text + PAGE_SIZE, 0);
@@ -2600,6 +2699,7 @@ static void stack_walk_finds_real_addresses(struct kunit *test)
 	struct return_instance *cursor = NULL;
 	int i;
 
+	need_slots(test);
 	/* Without a hit yet. */
 	KUNIT_EXPECT_EQ(test, trampoline,
 			uprobe_real_addr(trampoline, &cursor));
@@ -2628,8 +2728,9 @@ static void thread_is_not_at_the_trampoline(struct kunit *test)
 	struct calls *calls = start_calls(test);
 	struct probepoint *f = make_function(test, 0);
 	struct task_struct *other;
-	struct pt_regs regs = {};
+	struct pt_regs regs;
 
+	init_regs(&regs);
 	instruction_pointer_set(&regs, calls->umm->trampoline);
 	KUNIT_EXPECT_EQ(test, calls->umm->trampoline,
 			uprobe_task_ip(current, &regs));
@@ -2638,7 +2739,7 @@ static void thread_is_not_at_the_trampoline(struct kunit *test)
 	call(test, f, slot_at(calls, 1));
 	other = become_other_thread(test);
 
-	set_stack_pointer(&regs, slot_at(calls, 0) + sizeof(long));
+	set_stack_pointer(&regs, slot_at(calls, 0) + RETURN_POPS);
 	KUNIT_EXPECT_EQ(test, return_to(slot_at(calls, 0)),
 			uprobe_task_ip(other, &regs));
 	instruction_pointer_set(&regs, calls->text);
@@ -2650,7 +2751,7 @@ static void thread_is_not_at_the_trampoline(struct kunit *test)
 static void signal_does_not_come_at_the_trampoline(struct kunit *test)
 {
 	struct calls *calls = start_calls(test);
-	struct pt_regs *regs = current_pt_regs();
+	struct pt_regs *regs = own_regs(test);
 	struct probepoint *f = make_function(test, 0);
 	unsigned long slot = slot_at(calls, 0);
 	struct task_struct *other;
@@ -2658,7 +2759,7 @@ static void signal_does_not_come_at_the_trampoline(struct kunit *test)
 	add_return_probe(test, f);
 	call(test, f, slot);
 	instruction_pointer_set(regs, calls->text);
-	set_stack_pointer(regs, slot + sizeof(long));
+	set_stack_pointer(regs, slot + RETURN_POPS);
 	KUNIT_EXPECT_FALSE(test, uprobe_deny_signal());
 	KUNIT_EXPECT_EQ(test, calls->text, instruction_pointer(regs));
 	KUNIT_EXPECT_EQ(test, 0, calls->nr);
@@ -2683,6 +2784,7 @@ static void signal_does_not_come_at_the_trampoline(struct kunit *test)
 /* The child runs on a copy of the stack that it was given. */
 static void child_in_our_memory_returns(struct kunit *test)
 {
+	struct pt_regs *regs = own_regs(test);
 	struct calls *calls = start_calls(test);
 	struct probepoint *f = make_function(test, 0);
 	struct uretprobe *rp = add_return_probe(test, f);
@@ -2691,6 +2793,7 @@ static void child_in_our_memory_returns(struct kunit *test)
 	struct task_struct *parent;
 	int i;
 
+	need_slots(test);
 	for (i = 0; i < 3; i++)
 		call(test, f, slot_at(calls, i));
 	/* It was not given all of it. */
@@ -2699,10 +2802,10 @@ static void child_in_our_memory_returns(struct kunit *test)
 			 calls->umm->trampoline);
 	/* It inherits the pointer, and must not use it. */
 	child->utask = current->utask;
-	set_stack_pointer(current_pt_regs(), slot_at(calls, 4));
+	set_stack_pointer(regs, slot_at(calls, 4));
 	set_stack_pointer(task_pt_regs(child), slot_at(calls, 4) + distance);
 	uprobe_copy_process(child, CLONE_VM);
-	memset(current_pt_regs(), 0, sizeof(struct pt_regs));
+	memset(regs, 0, sizeof(*regs));
 	KUNIT_ASSERT_PTR_NE(test, current->utask, child->utask);
 	KUNIT_EXPECT_EQ(test, 2, calls->umm->nr_orphans);
 
@@ -2725,16 +2828,17 @@ static void child_in_our_memory_returns(struct kunit *test)
 
 static void child_on_our_stack_has_no_copies(struct kunit *test)
 {
+	struct pt_regs *regs = own_regs(test);
 	struct calls *calls = start_calls(test);
 	struct probepoint *f = make_function(test, 0);
 	struct task_struct *child = make_task(test);
 
 	add_return_probe(test, f);
 	call(test, f, slot_at(calls, 0));
-	set_stack_pointer(current_pt_regs(), slot_at(calls, 1));
+	set_stack_pointer(regs, slot_at(calls, 1));
 	set_stack_pointer(task_pt_regs(child), slot_at(calls, 1));
 	uprobe_copy_process(child, CLONE_VM);
-	memset(current_pt_regs(), 0, sizeof(struct pt_regs));
+	memset(regs, 0, sizeof(*regs));
 	KUNIT_EXPECT_NULL(test, child->utask);
 	KUNIT_EXPECT_EQ(test, 0, calls->umm->nr_orphans);
 	expect_return(test, slot_at(calls, 0));
@@ -2758,6 +2862,7 @@ static void fork_cleans_the_childs_stacks(struct kunit *test)
 	struct task_struct *other;
 	int i;
 
+	need_slots(test);
 	call(test, f, orphan);
 	uprobe_free_utask(current);
 	call(test, f, others);
@@ -2790,6 +2895,7 @@ static void fork_sees_other_threads(struct kunit *test)
 	unsigned long ends = calls->other - 64, begins = calls->other - 128;
 	struct task_struct *other, *forks;
 
+	need_slots(test);
 	add_return_probe(test, f);
 	call(test, f, ends);
 	other = become_other_thread(test);
@@ -2956,7 +3062,7 @@ static void debuggers_text_wins(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, other->gone);
 }
 
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 /* Behind the breakpoint, which stays. */
 static void debugger_changes_the_instruction(struct kunit *test)
 {
@@ -3039,9 +3145,10 @@ static void debugger_reads_return_addresses(struct kunit *test)
 	struct calls *calls = start_calls(test);
 	struct probepoint *f = make_function(test, 0);
 	unsigned long words[4], slot = slot_at(calls, 0), expected;
-	u8 is[sizeof(long)], *bytes = (u8 *)&expected;
+	u8 is[sizeof(u64)], *bytes = (u8 *)&expected;
 	struct task_struct *other;
 
+	need_slots(test);
 	/* In a word of the stack without a call it means nothing. */
 	set_word(test, slot + sizeof(long), calls->umm->trampoline);
 	add_return_probe(test, f);
@@ -3053,12 +3160,12 @@ static void debugger_reads_return_addresses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls->umm->trampoline, words[2]);
 
 	expected = return_to(slot);
-	peek(test, slot + 2, is, 3);
-	KUNIT_EXPECT_MEMEQ(test, is, bytes + 2, 3);
+	peek(test, slot + 1, is, 3);
+	KUNIT_EXPECT_MEMEQ(test, is, bytes + 1, 3);
 	peek(test, slot - 3, is, 5);
 	KUNIT_EXPECT_MEMEQ(test, is + 3, bytes, 2);
-	peek(test, slot + 5, is, 8);
-	KUNIT_EXPECT_MEMEQ(test, is, bytes + 5, 3);
+	peek(test, slot + sizeof(long) - 3, is, sizeof(is));
+	KUNIT_EXPECT_MEMEQ(test, is, bytes + sizeof(long) - 3, 3);
 
 	/* The program has used it for something else. */
 	set_word(test, slot_at(calls, 1), 1234);
@@ -3748,6 +3855,7 @@ static void child_has_no_trace_of_us(struct kunit *test)
 	unsigned long slot = slot_at(calls, 0);
 	struct mm_struct *mm;
 
+	need_slots(test);
 	add_return_probe(test, f);
 	call(test, f, slot);
 	fork_child(test, &mm);
@@ -3764,6 +3872,35 @@ static void child_has_no_trace_of_us(struct kunit *test)
 	expect_return(test, slot);
 	KUNIT_EXPECT_EQ(test, 1, calls->nr);
 }
+
+#ifndef CONFIG_X86	/* where it is on the stack */
+/* Where a function keeps its return address is nobody's business but its own. */
+static void child_returns_with_our_help(struct kunit *test)
+{
+	struct calls *calls = start_calls(test);
+	struct probepoint *f = make_function(test, 0);
+	struct uretprobe *rp = add_return_probe(test, f);
+	unsigned long slot = slot_at(calls, 0), addr = 0;
+	struct uprobes_mm *umm;
+	struct mm_struct *mm;
+	struct pt_regs regs;
+
+	call(test, f, slot);
+	set_word(test, slot, 1234);
+	fork_child(test, &mm);
+	umm = umm_of(mm);
+	KUNIT_ASSERT_NOT_NULL(test, umm);
+	KUNIT_EXPECT_EQ(test, calls->umm->trampoline, umm->trampoline);
+	trap(&regs, umm->trampoline);
+	set_stack_pointer(&regs, slot + RETURN_POPS);
+	KUNIT_EXPECT_TRUE(test, uretprobe_find_return(umm, &regs, &addr));
+	KUNIT_EXPECT_EQ(test, return_to(slot), addr);
+	/* It belongs to the thread that the child has, and is not observed. */
+	KUNIT_EXPECT_EQ(test, 0, umm->nr_orphans);
+	KUNIT_EXPECT_EQ(test, 1, calls_in_progress());
+	KUNIT_EXPECT_EQ(test, 0, rp->u.nmissed);
+}
+#endif
 
 static void child_inherits_probes(struct kunit *test)
 {
@@ -4118,7 +4255,7 @@ static struct kunit_case uprobes_cases[] = {
 	KUNIT_CASE(debuggers_breakpoint_comes_first),
 	KUNIT_CASE(debugger_writes_what_it_read),
 	KUNIT_CASE(debuggers_text_wins),
-#ifdef CONFIG_X86_64
+#ifdef CONFIG_X86
 	KUNIT_CASE(debugger_changes_the_instruction),
 #endif
 	KUNIT_CASE(debuggers_breakpoint_outlives_ours),
@@ -4142,6 +4279,9 @@ static struct kunit_case uprobes_cases[] = {
 	KUNIT_CASE(deferred_init_is_reported_later),
 	KUNIT_CASE(end_of_thread_carries_out),
 	KUNIT_CASE(child_has_no_trace_of_us),
+#ifndef CONFIG_X86
+	KUNIT_CASE(child_returns_with_our_help),
+#endif
 	KUNIT_CASE(child_inherits_probes),
 	KUNIT_CASE(inherited_probe_goes_with_the_child),
 	KUNIT_CASE(bad_address_is_refused),

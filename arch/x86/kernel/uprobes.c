@@ -28,7 +28,6 @@
 #include <asm/shstk.h>
 #include <asm/trapnr.h>
 #include <asm/vdso.h>
-#include <asm/vuretprobe.h>
 
 #include "uprobes_insn.h"
 
@@ -64,6 +63,12 @@ int arch_uprobe_analyze_insn(struct arch_uprobe *aup, struct mm_struct *mm,
 		pr_debug("%*ph at 0x%lx: %s\n", MAX_INSN_SIZE, aup->insn,
 			 vaddr, why);
 		return ret;
+	}
+	/* hide_copy_from_fpu() needs to find the address where FXSAVE puts it. */
+	if (aup->how.op == UPROBE_INSN_X87 && !boot_cpu_has(X86_FEATURE_FXSR)) {
+		pr_debug("0x%lx: x87 instruction on a CPU without FXSAVE\n",
+			 vaddr);
+		return -EOPNOTSUPP;
 	}
 	memset(aup->ixol, UPROBE_SWBP_INSN, sizeof(aup->ixol));
 	memcpy(aup->ixol, aup->how.copy, aup->how.copy_len);
@@ -269,15 +274,18 @@ static void hide_copy_from_fpu(struct arch_uprobe *aup)
 {
 	struct uprobe_task *utask = current->utask;
 	struct fxregs_state *fx;
+	unsigned long *ip;
 
 	if (aup->how.op != UPROBE_INSN_X87)
 		return;
 	kernel_fpu_begin();
 	kernel_fpu_end();
 	fx = &current->thread.fpu.fpstate->regs.fxsave;
-	if (fx->rip != utask->xol_vaddr)
+	/* A 32-bit kernel has a selector in the other half. */
+	ip = (unsigned long *)&fx->rip;
+	if (*ip != utask->xol_vaddr)
 		return;
-	fx->rip = utask->vaddr;
+	*ip = utask->vaddr;
 	hide_copy_from_fop(aup, fx);
 }
 
@@ -351,11 +359,19 @@ bool arch_uprobe_xol_is_done(struct pt_regs *regs)
 	return end && regs->ip == end;
 }
 
-/* What the exception left besides them tells nothing. */
+/*
+ * What the exception left besides them tells nothing; nor does what a 32-bit
+ * kernel has where the segment registers are.
+ */
 bool arch_uprobe_same_regs(const struct pt_regs *a, const struct pt_regs *b)
 {
-	return a->ip == b->ip && a->sp == b->sp &&
-	       !memcmp(a, b, offsetof(struct pt_regs, orig_ax));
+#ifdef CONFIG_X86_64
+	const size_t size = offsetof(struct pt_regs, orig_ax);
+#else
+	const size_t size = offsetof(struct pt_regs, ds);
+#endif
+
+	return a->ip == b->ip && a->sp == b->sp && !memcmp(a, b, size);
 }
 
 bool arch_uprobe_xol_was_trapped(struct task_struct *t)
@@ -408,9 +424,9 @@ arch_uretprobe_hijack_return_addr(unsigned long trampoline_vaddr,
 int arch_uretprobe_give_back(struct return_instance *ri,
 			     unsigned long trampoline)
 {
-	u64 __user *slot = (u64 __user *)ri->stack;
+	unsigned long __user *slot = (unsigned long __user *)ri->stack;
 	u32 __user *half = (u32 __user *)ri->stack;
-	u64 is = trampoline;
+	unsigned long is = trampoline;
 	u32 half_is = trampoline;
 	int ret;
 
@@ -428,7 +444,9 @@ int arch_uretprobe_give_back(struct return_instance *ri,
 
 unsigned long arch_uretprobe_stack(struct pt_regs *regs)
 {
-	return regs->sp - (regs->cs == __USER32_CS ? sizeof(u32) : sizeof(u64));
+	if (IS_ENABLED(CONFIG_X86_32) || regs->cs == __USER32_CS)
+		return regs->sp - sizeof(u32);
+	return regs->sp - sizeof(u64);
 }
 
 /* ret $n pops n bytes more. */
@@ -437,14 +455,14 @@ unsigned long arch_uretprobe_pops(void)
 	return U16_MAX;
 }
 
-static_assert(sizeof(struct uretprobe_unwind) == UPROBE_UNWIND_SIZE);
-
 /* Has the program one of the two that have a trampoline? */
 static bool is_vdso(struct mm_struct *mm)
 {
+#ifdef CONFIG_X86_64
 	if (is_64bit_mm(mm))
 		return mm->context.vdso_image == &vdso_image_64;
-#ifdef CONFIG_IA32_EMULATION
+#endif
+#if defined(CONFIG_X86_32) || defined(CONFIG_IA32_EMULATION)
 	return mm->context.vdso_image == &vdso_image_32;
 #else
 	return false;
@@ -463,27 +481,8 @@ unsigned long arch_uretprobe_trampoline(struct mm_struct *mm)
 	return vdso + mm->context.vdso_image->sym___vdso_uretprobe_trampoline;
 }
 
-unsigned long arch_uretprobe_unwind_table(struct mm_struct *mm,
-					  unsigned long trampoline,
-					  unsigned int *size)
-{
-	*size = ((1 << UPROBE_UNWIND_BITS) + UPROBE_UNWIND_TRIES - 1) *
-		UPROBE_UNWIND_SIZE;
-	return (trampoline & PAGE_MASK) + (is_64bit_mm(mm) ?
-		UPROBE_UNWIND_DISTANCE : UPROBE_UNWIND_DISTANCE32);
-}
-
-int arch_uretprobe_unwind_entry(unsigned long slot, unsigned int try)
-{
-	if (try == UPROBE_UNWIND_TRIES)
-		return -1;
-	if (!is_64bit_mm(current->mm))
-		return ((u32)slot * UPROBE_UNWIND_HASH32 >>
-			(32 - UPROBE_UNWIND_BITS)) + try;
-	return (slot * UPROBE_UNWIND_HASH >> (64 - UPROBE_UNWIND_BITS)) + try;
-}
-
-unsigned long arch_uretprobe_slot(struct return_instance *ri)
+unsigned long arch_uretprobe_slot(struct mm_struct *mm,
+				  struct return_instance *ri)
 {
 	return ri->stack;
 }
@@ -512,7 +511,8 @@ int arch_uprobe_exception_notify(struct notifier_block *self,
 	struct die_args *args = data;
 	unsigned long *dr6;
 
-	if (!args->regs || !user_mode(args->regs))
+	/* In virtual 8086 mode, addresses are not what they are to us. */
+	if (!args->regs || !user_mode(args->regs) || v8086_mode(args->regs))
 		return NOTIFY_DONE;
 
 	switch (val) {

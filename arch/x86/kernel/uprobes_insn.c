@@ -76,6 +76,7 @@ static const u16 reg_offset[] = {
 	offsetof(struct pt_regs, bp),
 	offsetof(struct pt_regs, si),
 	offsetof(struct pt_regs, di),
+#ifdef CONFIG_X86_64
 	offsetof(struct pt_regs, r8),
 	offsetof(struct pt_regs, r9),
 	offsetof(struct pt_regs, r10),
@@ -84,6 +85,7 @@ static const u16 reg_offset[] = {
 	offsetof(struct pt_regs, r13),
 	offsetof(struct pt_regs, r14),
 	offsetof(struct pt_regs, r15),
+#endif
 };
 
 static unsigned long *reg_of(struct pt_regs *regs, u8 nr)
@@ -1368,7 +1370,7 @@ static void arith_flags(const struct uprobe_insn *ui, struct pt_regs *regs,
 			unsigned long result)
 {
 	unsigned long carry = (a & b) | ((a | b) & ~sum);
-	unsigned long top = ui->wide ? BIT(63) : BIT(31);
+	unsigned long top = ui->wide ? BIT(BITS_PER_LONG - 1) : BIT(31);
 	unsigned long flags = 0;
 	u8 parity = result ^ (result >> 4);
 
