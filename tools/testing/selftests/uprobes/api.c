@@ -417,7 +417,7 @@ TEST_F(uprobes, c13_batch_of_1000)
 	int i;
 
 	for (i = 0; i < batch.n; i++)
-		vaddrs[i] = (uintptr_t)nops + i;
+		vaddrs[i] = (uintptr_t)nop_at(i);
 	start = now_ns();
 	ASSERT_EQ(0, upt_register_batch(self->dev, &batch));
 	registered = now_ns() - start;
@@ -444,7 +444,7 @@ TEST_F(uprobes, batch_fails)
 	int i;
 
 	for (i = 0; i < batch.n; i++)
-		vaddrs[i] = (uintptr_t)nops + i;
+		vaddrs[i] = (uintptr_t)nop_at(i);
 	vaddrs[batch.n - 1] = 0;
 	ASSERT_EQ(0, read_mem(batch.pid, nops, before, sizeof(before)));
 	EXPECT_EQ(-EINVAL, upt_register_batch(self->dev, &batch));
@@ -469,7 +469,7 @@ TEST_F(uprobes, batch_of_two_processes)
 
 	for (i = 0; i < batch.n; i++) {
 		pids[i] = i % 2 ? two : one;
-		vaddrs[i] = (uintptr_t)(i < 2 ? (void *)add : nops + i);
+		vaddrs[i] = (uintptr_t)(i < 2 ? (void *)add : nop_at(i));
 	}
 	ASSERT_EQ(0, upt_register_batch(self->dev, &batch));
 	EXPECT_EQ(10, list_lines(one));
@@ -569,7 +569,7 @@ TEST_F_TIMEOUT(uprobes, probes_10000, 120)
 /* Times calls of the last instruction of the sled, and returns the best. */
 static void timing_prog(void)
 {
-	void_fn last_nop = (void_fn)(nops + NINSNS - 1);
+	void_fn last_nop = fn_at(nop_at(NINSNS - 1));
 	__u64 start, best, took;
 	int i, round;
 
@@ -599,8 +599,8 @@ TEST_F_TIMEOUT(uprobes, cost_of_a_hit, 120)
 	int i, id;
 
 	for (i = 0; i < batch.n; i++)
-		vaddrs[i] = (uintptr_t)nops + i;
-	id = probe(self->dev, batch.pid, nops + NINSNS - 1);
+		vaddrs[i] = (uintptr_t)nop_at(i);
+	id = probe(self->dev, batch.pid, nop_at(NINSNS - 1));
 	ASSERT_LE(0, id);
 	EXPECT_TRUE(WIFSTOPPED(run_prog(batch.pid)));
 	alone = shm[COUNT];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Exceptions of C++ over return-probed frames: see throw.cc. */
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include "calls.h"
@@ -184,3 +185,36 @@ TEST_F(uprobes, crowd_throws)
 	EXPECT_LE(calls / 2, missed(self->dev, id));
 	TH_LOG("%ld returns of %ld", hits(self->dev, id), calls / 2);
 }
+
+#ifdef DYNAMIC
+static void throw_from_library(void)
+{
+	int round;
+
+	for (round = 1; round <= ROUNDS; round++) {
+		if (catcher(NFRAMES, round) != 101 + round)
+			shm[SHM_BAD]++;
+	}
+}
+
+/*
+ * The function that throws, of the C++ library, is probed. It never returns, but
+ * from there on its caller's registers are wanted, where calls of other libraries
+ * need not keep all of them.
+ */
+TEST_F(uprobes, library_throws)
+{
+	void *throws = dlsym(RTLD_DEFAULT, "__cxa_throw");
+	pid_t pid = start_prog(throw_from_library);
+	int id, status;
+
+	ASSERT_TRUE(!!throws);
+	id = probe_ret(self->dev, pid, throws);
+	ASSERT_LE(0, id);
+	status = run_prog(pid);
+	EXPECT_TRUE(exited(status, 0))
+		TH_LOG("status %x", status);
+	EXPECT_EQ(0, shm[SHM_BAD]);
+	EXPECT_TRUE(is_balance(self->dev, id, ROUNDS, 0, ROUNDS));
+}
+#endif

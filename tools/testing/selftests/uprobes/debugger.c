@@ -20,13 +20,12 @@ enum {
 	FRAME,		/* frame pointer of what the chain called */
 };
 
-#define INT3	0xcc
-
 static void be_traced(void)
 {
 	ptrace(PTRACE_TRACEME, 0, 0, 0);
 	for (;;) {
 		prog_stop();
+		nop_fn();
 		shm[SHM_RESULT] = add(1, 2);
 	}
 }
@@ -41,24 +40,32 @@ static long poke(pid_t pid, const void *addr, long word)
 	return ptrace(PTRACE_POKETEXT, pid, addr, word);
 }
 
-static int peek_byte(pid_t pid, const void *addr)
+/* With a word of which the first bytes are those. */
+static long with_opcode(long word, opcode_t opcode)
 {
-	return peek(pid, addr) & 0xff;
+	memcpy(&word, &opcode, sizeof(opcode));
+	return word;
 }
 
-static long poke_byte(pid_t pid, const void *addr, int byte)
+static opcode_t opcode_in(long word)
 {
-	return poke(pid, addr, (peek(pid, addr) & ~0xffL) | byte);
+	opcode_t opcode;
+
+	memcpy(&opcode, &word, sizeof(opcode));
+	return opcode;
+}
+
+static opcode_t peek_opcode(pid_t pid, const void *addr)
+{
+	return opcode_in(peek(pid, addr));
+}
+
+static long poke_opcode(pid_t pid, const void *addr, opcode_t opcode)
+{
+	return poke(pid, addr, with_opcode(peek(pid, addr), opcode));
 }
 
 /* What is in its memory, breakpoints and trampolines included. */
-static int real_byte(pid_t pid, const void *addr)
-{
-	unsigned char byte;
-
-	return read_mem(pid, addr, &byte, sizeof(byte)) ? -1 : byte;
-}
-
 static long real_word(pid_t pid, const void *addr)
 {
 	long word;
@@ -66,12 +73,12 @@ static long real_word(pid_t pid, const void *addr)
 	return read_mem(pid, addr, &word, sizeof(word)) ? -1 : word;
 }
 
-/* This process has the same text, and no probes. */
-static int own_byte(const void *addr)
+static opcode_t real_opcode(pid_t pid, const void *addr)
 {
-	return *(const unsigned char *)addr;
+	return opcode_in(real_word(pid, addr));
 }
 
+/* This process has the same text, and no probes. */
 static long own_word(const void *addr)
 {
 	long word;
@@ -80,14 +87,19 @@ static long own_word(const void *addr)
 	return word;
 }
 
+static opcode_t own_opcode(const void *addr)
+{
+	return opcode_in(own_word(addr));
+}
+
 static long set_ip(pid_t pid, const void *ip)
 {
-	struct user_regs_struct regs;
+	REGS regs;
 
-	if (ptrace(PTRACE_GETREGS, pid, 0, &regs))
+	if (regs_of_traced(pid, &regs))
 		return -1;
-	regs.rip = (uintptr_t)ip;
-	return ptrace(PTRACE_SETREGS, pid, 0, &regs);
+	regs.REGS_IP = (uintptr_t)ip;
+	return set_regs_of_traced(pid, &regs);
 }
 
 /* Continues it into the debugger's breakpoint at addr. */
@@ -97,9 +109,10 @@ static void expect_breakpoint(struct __test_metadata *_metadata, pid_t pid,
 	siginfo_t info;
 
 	ASSERT_TRUE(stopped_by(cont_traced(pid), SIGTRAP));
-	EXPECT_EQ((uintptr_t)addr + 1, ip_of_traced(pid));
+	EXPECT_EQ((uintptr_t)addr + (TRAP_PASSES ? sizeof(opcode_t) : 0),
+		  ip_of_traced(pid));
 	ASSERT_EQ(0, ptrace(PTRACE_GETSIGINFO, pid, 0, &info));
-	EXPECT_EQ(SI_KERNEL, info.si_code);
+	EXPECT_EQ(TRAP_CODE, info.si_code);
 }
 
 /* A debugger reads text as it would be without us: words, pages, any part. */
@@ -111,23 +124,23 @@ TEST_F(uprobes, c15_text_is_read)
 	int i;
 
 	for (i = 0; every_insns[i].addr; i++) {
-		at = (const char *)every_insns[i].addr;
+		at = insn_at(&every_insns[i]);
 		ASSERT_LE(0, probe(self->dev, pid, at));
-		EXPECT_EQ(INT3, real_byte(pid, at));
+		EXPECT_EQ(BREAKPOINT, real_opcode(pid, at));
 	}
 	for (i = 0; every_insns[i].addr; i++) {
-		at = (const char *)every_insns[i].addr;
+		at = insn_at(&every_insns[i]);
 		EXPECT_EQ(own_word(at), peek(pid, at));
 		EXPECT_EQ(own_word(at - 7), peek(pid, at - 7));
 	}
-	at = (const char *)(every_insns[0].addr & -PAGE_SZ);
+	at = (const char *)((uintptr_t)every & -PAGE_SZ);
 	ASSERT_EQ(0, peek_mem(pid, at, page, sizeof(page)));
 	EXPECT_EQ(0, memcmp(page, at, sizeof(page)));
 
 	/* At the start of a page, in a word of two */
 	at = pages + PAGE_SZ;
 	ASSERT_LE(0, probe(self->dev, pid, at));
-	EXPECT_EQ(INT3, real_byte(pid, at));
+	EXPECT_EQ(BREAKPOINT, real_opcode(pid, at));
 	EXPECT_EQ(own_word(at - 4), peek(pid, at - 4));
 	ASSERT_EQ(0, peek_mem(pid, at - PAGE_SZ / 2, page, sizeof(page)));
 	EXPECT_EQ(0, memcmp(page, at - PAGE_SZ / 2, sizeof(page)));
@@ -146,21 +159,21 @@ static void check_over_ours(struct __test_metadata *_metadata, int dev,
 	int i;
 
 	ASSERT_LE(0, id);
-	ASSERT_EQ(0, poke_byte(pid, add, INT3));
-	EXPECT_EQ(INT3, peek_byte(pid, add));
+	ASSERT_EQ(0, poke_opcode(pid, add, BREAKPOINT));
+	EXPECT_EQ(BREAKPOINT, peek_opcode(pid, add));
 	for (i = 0; i < 5; i++) {
 		expect_breakpoint(_metadata, pid, add);
 		EXPECT_EQ(i, hits(dev, id));
-		ASSERT_EQ(0, poke_byte(pid, add, own_byte(add)));
+		ASSERT_EQ(0, poke_opcode(pid, add, own_opcode(add)));
 		ASSERT_EQ(0, set_ip(pid, add));
 		EXPECT_TRUE(stopped_by(step_traced(pid), SIGTRAP));
-		EXPECT_EQ((uintptr_t)add_ret, ip_of_traced(pid));
-		ASSERT_EQ(0, poke_byte(pid, add, INT3));
+		EXPECT_EQ((uintptr_t)add_next, ip_of_traced(pid));
+		ASSERT_EQ(0, poke_opcode(pid, add, BREAKPOINT));
 		EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
 		EXPECT_EQ(3, shm[SHM_RESULT]);
 		EXPECT_EQ(i + 1, hits(dev, id));
 	}
-	ASSERT_EQ(0, poke_byte(pid, add, own_byte(add)));
+	ASSERT_EQ(0, poke_opcode(pid, add, own_opcode(add)));
 	EXPECT_EQ(own_word(add), peek(pid, add));
 	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
 	EXPECT_EQ(6, hits(dev, id));
@@ -190,14 +203,14 @@ TEST_F(uprobes, c15_ours_is_removed_first)
 	int id = probe(self->dev, pid, add);
 
 	ASSERT_LE(0, id);
-	ASSERT_EQ(0, poke_byte(pid, add, INT3));
+	ASSERT_EQ(0, poke_opcode(pid, add, BREAKPOINT));
 	unprobe(self->dev, id);
-	EXPECT_EQ(INT3, real_byte(pid, add));
-	EXPECT_EQ(INT3, peek_byte(pid, add));
+	EXPECT_EQ(BREAKPOINT, real_opcode(pid, add));
+	EXPECT_EQ(BREAKPOINT, peek_opcode(pid, add));
 	expect_breakpoint(_metadata, pid, add);
 	EXPECT_EQ(-EEXIST, probe(self->dev, pid, add));
 
-	ASSERT_EQ(0, poke_byte(pid, add, own_byte(add)));
+	ASSERT_EQ(0, poke_opcode(pid, add, own_opcode(add)));
 	ASSERT_EQ(0, set_ip(pid, add));
 	EXPECT_EQ(own_word(add), real_word(pid, add));
 	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
@@ -212,9 +225,9 @@ TEST_F(uprobes, c15_theirs_is_removed_first)
 	int id = probe(self->dev, pid, add);
 
 	ASSERT_LE(0, id);
-	ASSERT_EQ(0, poke_byte(pid, add, INT3));
-	ASSERT_EQ(0, poke_byte(pid, add, own_byte(add)));
-	EXPECT_EQ(INT3, real_byte(pid, add));
+	ASSERT_EQ(0, poke_opcode(pid, add, BREAKPOINT));
+	ASSERT_EQ(0, poke_opcode(pid, add, own_opcode(add)));
+	EXPECT_EQ(BREAKPOINT, real_opcode(pid, add));
 	EXPECT_EQ(own_word(add), peek(pid, add));
 	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
 	EXPECT_EQ(1, hits(self->dev, id));
@@ -234,7 +247,7 @@ TEST_F(uprobes, c15_breakpoint_over_two)
 	ASSERT_LE(0, one);
 	ASSERT_LE(0, two);
 	ASSERT_EQ(0, upt_op(self->dev, UPT_DISABLE, two));
-	ASSERT_EQ(0, poke_byte(pid, add, INT3));
+	ASSERT_EQ(0, poke_opcode(pid, add, BREAKPOINT));
 	expect_breakpoint(_metadata, pid, add);
 	unprobe(self->dev, one);
 	ASSERT_EQ(0, set_ip(pid, add));
@@ -243,7 +256,7 @@ TEST_F(uprobes, c15_breakpoint_over_two)
 	ASSERT_EQ(0, set_ip(pid, add));
 	expect_breakpoint(_metadata, pid, add);
 
-	ASSERT_EQ(0, poke_byte(pid, add, own_byte(add)));
+	ASSERT_EQ(0, poke_opcode(pid, add, own_opcode(add)));
 	ASSERT_EQ(0, set_ip(pid, add));
 	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
 	EXPECT_EQ(3, shm[SHM_RESULT]);
@@ -257,13 +270,13 @@ TEST_F(uprobes, c15_breakpoint_before_ours)
 	pid_t pid = start_traced(be_traced);
 	int id;
 
-	ASSERT_EQ(0, poke_byte(pid, add, INT3));
+	ASSERT_EQ(0, poke_opcode(pid, add, BREAKPOINT));
 	EXPECT_EQ(-EEXIST, probe(self->dev, pid, add));
 	EXPECT_EQ(-EEXIST, probe_ret(self->dev, pid, add));
 	expect_breakpoint(_metadata, pid, add);
 
 	/* It removes it and goes on from there */
-	ASSERT_EQ(0, poke_byte(pid, add, own_byte(add)));
+	ASSERT_EQ(0, poke_opcode(pid, add, own_opcode(add)));
 	ASSERT_EQ(0, set_ip(pid, add));
 	id = probe(self->dev, pid, add);
 	ASSERT_LE(0, id);
@@ -279,42 +292,63 @@ TEST_F(uprobes, c15_breakpoint_is_left)
 	int id = probe(self->dev, pid, add);
 
 	ASSERT_LE(0, id);
-	ASSERT_EQ(0, poke_byte(pid, add, INT3));
+	ASSERT_EQ(0, poke_opcode(pid, add, BREAKPOINT));
 	ASSERT_EQ(0, ptrace(PTRACE_DETACH, pid, 0, 0));
 	EXPECT_TRUE(killed(wait_prog(pid), SIGTRAP));
 	EXPECT_EQ(0, hits(self->dev, id));
+}
+
+/* A function whose first word has more than its first instruction. */
+#define WRITTEN		(INSNS_ARE_WORDS ? (const void *)add : nop_fn)
+
+/* That word, with something else behind the instruction. */
+static long other_text(void)
+{
+	long word = own_word(WRITTEN);
+
+#if INSNS_ARE_WORDS
+	((__u32 *)&word)[1] = 0x7c641a14;	/* add r3,r4,r3 */
+#else
+	/* Between the function and the next one there is room. */
+	((__u8 *)&word)[2] = 0x42;
+#endif
+	return word;
 }
 
 /* A debugger writes back what it has read, or something beside our probe. */
 TEST_F(uprobes, c15_text_is_written)
 {
 	pid_t pid = start_traced(be_traced);
-	int id = probe(self->dev, pid, add);
-	/* Between the function and the next one there is room */
-	const int shift = 8 * ADD_SIZE;
-	long word;
+	int id = probe(self->dev, pid, WRITTEN);
+	long word = other_text();
 
 	ASSERT_LE(0, id);
-	ASSERT_EQ(0, poke(pid, add, peek(pid, add)));
+	ASSERT_NE(word, own_word(WRITTEN));
+	ASSERT_EQ(0, poke(pid, WRITTEN, peek(pid, WRITTEN)));
 	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
 	EXPECT_EQ(1, hits(self->dev, id));
 
-	word = (own_word(add) & ~(0xffL << shift)) | 0x90L << shift;
-	ASSERT_EQ(0, poke(pid, add, word));
-	EXPECT_EQ(word, peek(pid, add));
-	EXPECT_EQ((word & ~0xffL) | INT3, real_word(pid, add));
+	ASSERT_EQ(0, poke(pid, WRITTEN, word));
+	EXPECT_EQ(word, peek(pid, WRITTEN));
+	EXPECT_EQ(with_opcode(word, BREAKPOINT), real_word(pid, WRITTEN));
 	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
 	EXPECT_EQ(3, shm[SHM_RESULT]);
 	EXPECT_EQ(2, hits(self->dev, id));
 	unprobe(self->dev, id);
-	EXPECT_EQ(word, real_word(pid, add));
+	EXPECT_EQ(word, real_word(pid, WRITTEN));
 }
 
 /* A debugger writes another instruction over the probed one: it is executed. */
 TEST_F(uprobes, c15_other_text_is_written)
 {
-	/* xor %eax, %eax; nop; nop; ret */
-	static const long zero = 0xc39090c031;
+#if INSNS_ARE_WORDS
+	/* li r3,0; blr */
+	static const __u32 text[2] = { 0x38600000, 0x4e800020 };
+#else
+	/* xor %eax, %eax; nop; ret */
+	static const __u8 text[8] = { 0x31, 0xc0, 0x90, 0xc3 };
+#endif
+	const long zero = own_word(text);
 	pid_t pid = start_traced(be_traced);
 	int id = probe(self->dev, pid, add);
 
@@ -371,7 +405,12 @@ static const long *return_slot(pid_t pid, int n)
 
 	while (n--)
 		frame = real_word(pid, (void *)frame);
-	return (const long *)(frame + 8);
+	/* The stack pointer at entry */
+	if (RETURNS_IN_MEMORY)
+		frame += sizeof(long);
+	else
+		frame = real_word(pid, (void *)frame);
+	return (const long *)(frame + RETURN_SLOT);
 }
 
 static const char * const way_back[] = { inner_ret, middle_ret, outer_ret,
@@ -383,6 +422,7 @@ TEST_F(uprobes, c15_return_addresses)
 	pid_t pid = start_traced(chain_traced);
 	struct areas areas;
 	struct calls calls;
+	char half[sizeof(long) / 2];
 	const long *slot;
 	long word;
 	size_t i;
@@ -398,8 +438,10 @@ TEST_F(uprobes, c15_return_addresses)
 		EXPECT_EQ(0, peek_mem(pid, slot, &word, sizeof(word)));
 		EXPECT_EQ((long)way_back[i], word);
 		/* Half of it */
-		EXPECT_EQ((long)way_back[i] >> 32,
-			  peek(pid, (char *)slot + 4) & 0xffffffff);
+		EXPECT_EQ(0, peek_mem(pid, (char *)slot + sizeof(half), half,
+				      sizeof(half)));
+		EXPECT_EQ(0, memcmp(half, (char *)&way_back[i] + sizeof(half),
+				    sizeof(half)));
 		/* Written as it was read */
 		ASSERT_EQ(0, poke(pid, slot, peek(pid, slot)));
 	}
@@ -489,8 +531,8 @@ static void call_around(void)
 /* The system calls up to the next stop; an entry and an exit for each. */
 static int follow_calls(pid_t pid, long *stops)
 {
-	struct user_regs_struct regs;
 	int status, n = 0;
+	REGS regs;
 
 	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACESYSGOOD))
 		return -1;
@@ -501,9 +543,9 @@ static int follow_calls(pid_t pid, long *stops)
 		if (stopped_by(status, SIGSTOP))
 			return n;
 		if (!stopped_by(status, SIGTRAP | 0x80) || n == MAX_STOPS ||
-		    ptrace(PTRACE_GETREGS, pid, 0, &regs))
+		    regs_of_traced(pid, &regs))
 			return -1;
-		stops[n++] = regs.orig_rax;
+		stops[n++] = regs.REGS_CALL;
 	}
 }
 
@@ -554,31 +596,41 @@ static void chain_stepped(void)
 	prog_stop();
 }
 
+/* Where a function returns to that was just entered. */
+static unsigned long return_address(pid_t pid, const REGS *regs)
+{
+#ifdef REGS_LINK
+	return regs->REGS_LINK;
+#else
+	return peek(pid, (void *)regs->REGS_SP);
+#endif
+}
+
 /*
  * Steps to the function and then through it, up to its caller; notes where
  * each step ended, and how.
  */
 static int step_through(pid_t pid, const void *fn, struct trace *steps)
 {
-	struct user_regs_struct regs;
-	unsigned long caller_sp = 0;
+	unsigned long caller = 0;
 	siginfo_t info;
 	int i, n = 0;
+	REGS regs;
 
 	for (i = 0; i < 10000; i++) {
 		if (!stopped_by(step_traced(pid), SIGTRAP) ||
-		    ptrace(PTRACE_GETREGS, pid, 0, &regs) ||
+		    regs_of_traced(pid, &regs) ||
 		    ptrace(PTRACE_GETSIGINFO, pid, 0, &info))
 			return -1;
-		if (regs.rip == (uintptr_t)fn)
-			caller_sp = regs.rsp + 8;
-		if (!caller_sp)
+		if (regs.REGS_IP == (uintptr_t)fn)
+			caller = return_address(pid, &regs);
+		if (!caller)
 			continue;
 		if (n == MAX_TRACES)
 			return -1;
-		steps[n].ip = regs.rip;
+		steps[n].ip = regs.REGS_IP;
 		steps[n++].code = info.si_code;
-		if (regs.rsp == caller_sp)
+		if (regs.REGS_IP == caller)
 			return n;
 	}
 	return -1;
@@ -612,7 +664,7 @@ TEST_F(uprobes, c15_single_step)
 	pid = start_traced(be_stepped);
 	for (i = 0; step_me_insns[i].addr; i++) {
 		ASSERT_GT(ARRAY_SIZE(ids), i);
-		ids[i] = probe(self->dev, pid, (void *)step_me_insns[i].addr);
+		ids[i] = probe(self->dev, pid, insn_at(&step_me_insns[i]));
 		ASSERT_LE(0, ids[i]);
 	}
 	nprobes = i;
@@ -833,7 +885,7 @@ static int probe_debugged(int dev, pid_t pid, int *ids, int *nadds)
 	for (i = 0; i < ARRAY_SIZE(fns); i++)
 		ids[n++] = probe_ret(dev, pid, fns[i]);
 	for (i = 0; step_me_insns[i].addr && n < MAX_PROBES; i++)
-		ids[n++] = probe(dev, pid, (void *)step_me_insns[i].addr);
+		ids[n++] = probe(dev, pid, insn_at(&step_me_insns[i]));
 	return n;
 }
 
@@ -888,11 +940,11 @@ TEST_F_TIMEOUT(uprobes, c15_gdb_breakpoint, 120)
 		  "x/3i $pc\n"
 		  "continue\n"
 		  "continue\n"
-		  "print $rdi\n"
+		  "print " GDB_ARG "\n"
 		  "delete\n"
 		  "break *add_ret\n"
 		  "continue\n"
-		  "print $rax\n"
+		  "print " GDB_RESULT "\n"
 		  "continue\n"
 		  "disassemble add,+16\n"
 		  GDB_END,
@@ -928,21 +980,22 @@ TEST_F_TIMEOUT(uprobes, c15_gdb_finish, 120)
 		  "break *leaf_ret\n"
 		  "continue\n"
 		  "backtrace 5\n"
-		  "x/8gx $sp\n"
+		  "x/" GDB_STACK " $sp\n"
 		  "finish\n"
 		  "backtrace 4\n"
 		  "finish\n"
 		  "x/2i $pc\n"
 		  "finish\n"
-		  "print $rax\n"
+		  "print " GDB_RESULT "\n"
 		  "up\n"
-		  "info registers rip\n"
+		  "print $pc\n"
 		  "continue\n"
 		  "backtrace 5\n"
 		  "stepi\n"
-		  "info registers rip rsp\n"
+		  "print $pc\n"
+		  "print $sp\n"
 		  GDB_END,
-		  " in middle ()", 4, 0);
+		  " in middle ()", GDB_MIDDLES, 0);
 }
 
 /* Breakpoints where return-probed calls return to. */
@@ -953,9 +1006,9 @@ TEST_F_TIMEOUT(uprobes, c15_gdb_breakpoint_at_return, 120)
 		  "break *middle_ret\n"
 		  "break *chain_ret\n"
 		  "continue\n"
-		  "print $rax\n"
+		  "print " GDB_RESULT "\n"
 		  "continue\n"
-		  "print $rax\n"
+		  "print " GDB_RESULT "\n"
 		  "continue\n"
 		  "backtrace 3\n"
 		  GDB_END,

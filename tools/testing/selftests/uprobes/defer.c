@@ -845,7 +845,7 @@ TEST_F(uprobes, deferred_failures)
 		{ pid, &shm, EINVAL },
 		{ pid, (void *)-1UL, EINVAL },
 		{ pid, own_int3, EEXIST },
-		{ pid, soft_int, EOPNOTSUPP },
+		{ pid, soft_int, REFUSED },
 		{ pid, shared, EOPNOTSUPP },
 	};
 	int entry, ret;
@@ -1193,7 +1193,7 @@ static void check_all_at_once(struct __test_metadata *_metadata, int dev,
 		EXPECT_EQ(1, upt_read(dev, id - i + 1).callbacks);
 }
 
-TEST_F(uprobes, all_unregister_at_once)
+TEST_F_TIMEOUT(uprobes, all_unregister_at_once, 120)
 {
 	check_all_at_once(_metadata, self->dev, UPT_UPROBE, UPT_AT_ENTRY);
 	check_all_at_once(_metadata, self->dev, UPT_URETPROBE, UPT_AT_ENTRY);
@@ -1225,7 +1225,7 @@ TEST_F(uprobes, all_register_at_once)
 }
 
 /* The same while somebody else unregisters it: each is told once. */
-TEST_F(uprobes, registered_and_cancelled)
+TEST_F_TIMEOUT(uprobes, registered_and_cancelled, 120)
 {
 	int source, id, i;
 	pid_t pid;
@@ -1274,7 +1274,7 @@ TEST_F(uprobes, deferred_batch_of_1000)
 	int i, id = -1;
 
 	for (i = 0; i < NBATCH; i++)
-		id = idle_probe(self->dev, pid, nops + i);
+		id = idle_probe(self->dev, pid, nop_at(i));
 	step.target = id - NBATCH + 1;
 	upt_step(self->dev, &step);
 	step.kind = UPT_DO_UNREGISTER;

@@ -18,20 +18,20 @@ static void *library;
 /* From this folder, which is that of the program. */
 static void open_library(void)
 {
-	library = dlopen("./libgone.so", RTLD_NOW);
+	library = dlopen("./libgone" ABI ".so", RTLD_NOW);
 	if (!library) {
 		fprintf(stderr, "# %s\n", dlerror());
 		abort();
 	}
-	shm[ADD] = (long)dlsym(library, "gone_add");
-	shm[CALL] = (long)dlsym(library, "gone_call");
+	shm[ADD] = (long)entry_of(dlsym(library, "gone_add"));
+	shm[CALL] = (long)entry_of(dlsym(library, "gone_call"));
 }
 
 static long close_library(void)
 {
 	if (dlclose(library))
 		abort();
-	library = dlopen("./libgone.so", RTLD_NOW | RTLD_NOLOAD);
+	library = dlopen("./libgone" ABI ".so", RTLD_NOW | RTLD_NOLOAD);
 	return library ? -1 : 42;
 }
 
@@ -42,7 +42,7 @@ static void library_comes_and_goes(void)
 	open_library();
 	before = shm[ADD];
 	prog_stop();
-	shm[SHM_RESULT] = ((add_fn)shm[ADD])(1, 2);
+	shm[SHM_RESULT] = ((add_fn)fn_at((void *)shm[ADD]))(1, 2);
 	if (close_library() != 42)
 		abort();
 	prog_stop();
@@ -50,7 +50,7 @@ static void library_comes_and_goes(void)
 	/* Else it is no test of the place */
 	if (shm[ADD] != before)
 		abort();
-	shm[SHM_RESULT] += ((add_fn)shm[ADD])(3, 4);
+	shm[SHM_RESULT] += ((add_fn)fn_at((void *)shm[ADD]))(3, 4);
 	prog_stop();
 }
 
@@ -63,6 +63,8 @@ static void check_dlclose(struct __test_metadata *_metadata, int dev,
 	void *fn;
 	int id;
 
+	/* Before the library is there, and not in its place then */
+	ASSERT_EQ(0, init_returns(dev, pid, NULL));
 	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
 	fn = (void *)shm[ADD];
 	id = probe(dev, pid, fn);
@@ -96,10 +98,10 @@ static void close_in_call(void)
 {
 	open_library();
 	prog_stop();
-	shm[SHM_RESULT] = ((call_fn)shm[CALL])(close_library);
+	shm[SHM_RESULT] = ((call_fn)fn_at((void *)shm[CALL]))(close_library);
 	prog_stop();
 	open_library();
-	shm[SHM_RESULT] += ((add_fn)shm[ADD])(1, 2);
+	shm[SHM_RESULT] += ((add_fn)fn_at((void *)shm[ADD]))(1, 2);
 }
 
 /* dlclose() inside of a call of the library: it returns all the same. */

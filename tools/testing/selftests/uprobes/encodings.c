@@ -23,6 +23,7 @@
 #include "encodings.h"
 #include "util.h"
 
+#define BITS_32		(sizeof(long) == 4)
 #define SUBSET		4000
 #define FULL		200000
 #define MAX_PRINTED	20
@@ -35,11 +36,16 @@ static unsigned long exact, refused, different, unstable, dead;
 static unsigned long refused_by[256];	/* errno */
 static unsigned long first_case;
 
-#define die(...) do {							\
-	fprintf(stderr, "encodings: " __VA_ARGS__);			\
-	fputc('\n', stderr);						\
-	exit(2);							\
-} while (0)
+static const char *bytes_of(const struct encoding *e)
+{
+	static char text[3 * MAX_INSN + 1];
+	int i, n = 0;
+
+	for (i = 0; i < e->parts.len; i++)
+		n += sprintf(text + n, "%s%02x", i % INSN_UNIT ? "" : " ",
+			     e->bytes[IN_ORDER(i)]);
+	return text;
+}
 
 /* What is said about a failing case. */
 static void report(int slot, const char *what)
@@ -49,15 +55,12 @@ static void report(int slot, const char *what)
 		" at the end of the last page", " across the last page",
 	};
 	const struct encoding *e = &shared->cases[slot];
-	int i;
 
 	if (different++ >= MAX_PRINTED)
 		return;
-	printf("different:");
-	for (i = 0; i < e->parts.len; i++)
-		printf(" %02x", e->bytes[i]);
-	printf("%s: %s; again: run insn --seed %llu --case %lu\n",
-	       places[e->place], what, seed, first_case + slot);
+	printf("different:%s%s: %s; again: run insn %s--seed %llu --case %lu\n",
+	       bytes_of(e), places[e->place], what, BITS_32 ? "--32 " : "",
+	       seed, first_case + slot);
 }
 
 static void judge_case(int slot, long hits, int died)
@@ -159,13 +162,14 @@ static int wait_phase(void)
 /* In this phase it is not the engine's fault. */
 static void wait_unprobed(void)
 {
-	int sig = wait_phase(), status;
+	int sig = wait_phase();
+	const char *what = sig == SIGALRM ? "hangs" : "dies";
 
 	if (!sig)
 		return;
-	status = end_child();
-	die("case %lu: unprobed, the child %s (%x)", first_case + shared->at,
-	    sig == SIGALRM ? "hangs" : "dies", status);
+	die("case %lu, %s: unprobed, the child %s: %x",
+	    first_case + shared->at, bytes_of(&shared->cases[shared->at]),
+	    what, end_child());
 }
 
 static void probe_all(int dev, int *ids, int first, int n)
@@ -233,13 +237,13 @@ static bool run_chunk(unsigned long chunk, int first, int n)
 
 /* The user's wishes. */
 
-static unsigned long number(const char *option, const char *text)
+static __u64 number(const char *option, const char *text)
 {
-	unsigned long n;
+	__u64 n;
 	char *end;
 
 	errno = 0;
-	n = text ? strtoul(text, &end, 10) : 0;
+	n = text ? strtoull(text, &end, 10) : 0;
 	if (!text || !*text || *end || *text == '-' || errno)
 		die("%s is given no integer", option);
 	return n;
@@ -275,14 +279,15 @@ static void run_bytes(const char *hex)
 	struct encoding e = { 0 };
 	int i, n = 0, used;
 
+	memset(e.bytes, FILL, sizeof(e.bytes));
 	while (n < MAX_INSN &&
-	       sscanf(hex, " %2hhx%n", &e.bytes[n], &used) == 1) {
+	       sscanf(hex, " %2hhx%n", &e.bytes[IN_ORDER(n)], &used) == 1) {
 		hex += used;
 		n++;
 	}
-	if (!n || hex[strspn(hex, " ")])
-		die("--bytes: hexadecimal, up to %d bytes", MAX_INSN);
-	memset(e.bytes + n, HLT, sizeof(e.bytes) - n);
+	if (!n || n % INSN_UNIT || hex[strspn(hex, " ")])
+		die("--bytes: hexadecimal, up to %d bytes, %d at a time",
+		    MAX_INSN, INSN_UNIT);
 	parse(e.bytes, &e.parts);
 	e.parts.len = n;
 	e.split = n;
@@ -316,7 +321,7 @@ static bool enough(unsigned long n)
 
 static struct {
 	unsigned long n;
-	long nr;	/* of the only case, or -1 */
+	__s64 nr;	/* of the only case, or -1 */
 	const char *bytes;
 } wanted = { .n = SUBSET, .nr = -1 };
 
@@ -364,8 +369,7 @@ int main(int argc, char **argv)
 	parse_options(argc, argv);
 	set_up();
 	printf("seed %llu\n", seed);
-	if (!__builtin_cpu_supports("avx512f"))
-		printf("EVEX: not generated, the CPU has no AVX-512\n");
+	print_omissions();
 	if (wanted.bytes) {
 		run_bytes(wanted.bytes);
 		ok = enough(CHUNK);
@@ -384,7 +388,7 @@ int main(int argc, char **argv)
 	print_refusals();
 	printf("differ from run to run, unprobed: %lu\n", unstable);
 	printf("%llu seconds\n", (now_ns() - start) / NSEC_PER_SEC);
-	printf("insn: %lu exact, %lu refused, %lu different\n", exact, refused,
-	       different);
+	printf("insn%s: %lu exact, %lu refused, %lu different\n",
+	       BITS_32 ? ", 32 bits" : "", exact, refused, different);
 	return !ok || different;
 }

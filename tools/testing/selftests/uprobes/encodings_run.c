@@ -6,9 +6,7 @@
  * what runs then is a signal handler that needs neither, and this file is
  * compiled without stack protector.
  */
-#include <cpuid.h>
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -17,75 +15,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/rseq.h>
 #include <sys/syscall.h>
-#include <sys/ucontext.h>
 #include <unistd.h>
 
 #include "encodings.h"
+#include "util.h"
 
-#define NOISE		1024
-#define NT_ID		0x204000UL
-#define NOWHERE		(WINDOW - PAGE_SZ)	/* no code is there */
-/* In the FPU's state: what Linux says about it, and which parts there are */
-#define XSTATE_SIZE	468
-#define XSTATE_FEATURES	472
-#define XSTATE_BV	512
-#define XSTATE_LEGACY	576	/* with the header */
-#define HWCAP2_FSGSBASE	2
-/* Linux leaves it off, and so every branch does to it what a nop does. */
-#define MPX		0x18UL
-
-/* As the kernel lays it out; rsp of a returning handler is at uc. */
-struct frame {
-	__u64 room[8];
-	ucontext_t uc;
-};
-
-static struct frame frame;
-static alignas(64) __u8 fpu[8192];
-static __u64 noise[NOISE];
+__u64 noise[NOISE];
 static __u64 chunk;
 static alignas(64) __u8 alt_stack[65536];
-
 static struct outcome *current;	/* NULL: no signal is expected */
-static __u64 own_fs_base;
 
-/* Parts of the FPU's state behind the header, and where outcomes have them. */
-static struct xpart {
-	unsigned int from;
-	unsigned int to;
-	unsigned int size;
-} xparts[16];
-static unsigned int nxparts;
-
-#define die(...) do {							\
-	fprintf(stderr, "encodings: " __VA_ARGS__);			\
-	fputc('\n', stderr);						\
-	_exit(2);							\
-} while (0)
-
-/* Out of the sandbox. Segments are loaded only if the instruction did. */
-
-static void leave_segments(struct outcome *o)
-{
-	asm volatile("mov %%ds, %0" : "=m"(o->segments[0]));
-	asm volatile("mov %%es, %0" : "=m"(o->segments[1]));
-	asm volatile("mov %%fs, %0" : "=m"(o->segments[2]));
-	asm volatile("mov %%gs, %0" : "=m"(o->segments[3]));
-	asm volatile("rdfsbase %0" : "=r"(o->fs_base));
-	asm volatile("rdgsbase %0" : "=r"(o->gs_base));
-	if (o->segments[0] | o->segments[1])
-		asm volatile("mov %0, %%ds; mov %0, %%es" :: "r"(0));
-	if (o->segments[2] | o->segments[3])
-		asm volatile("mov %0, %%fs; mov %0, %%gs" :: "r"(0));
-	asm volatile("wrfsbase %0" :: "r"(own_fs_base));
-}
-
-static void copy(__u64 *to, const __u64 *from, size_t size)
+void copy(__u64 *to, const __u64 *from, size_t size)
 {
 	size_t i;
 
@@ -93,75 +37,14 @@ static void copy(__u64 *to, const __u64 *from, size_t size)
 		to[i] = from[i];
 }
 
-void sandbox_capture(int sig, siginfo_t *info, ucontext_t *uc);
 void sandbox_capture(int sig, siginfo_t *info, ucontext_t *uc)
 {
-	const __u8 *state = (const __u8 *)uc->uc_mcontext.fpregs;
 	struct outcome *o = current;
-	unsigned int i;
 
 	if (!o)
 		_exit(3);
-	leave_segments(o);
 	copy(o->info, (__u64 *)info, sizeof(o->info));
-	copy(o->gregs, (__u64 *)uc->uc_mcontext.gregs, sizeof(o->gregs));
-	o->uc_flags = uc->uc_flags;
-	o->uc_mask = uc->uc_sigmask.__val[0];
-	copy(o->xstate, (const __u64 *)state, XSTATE_LEGACY);
-	/* Parts with initial values may be marked so, or not */
-	o->xstate[XSTATE_BV / 8] = 0;
-	for (i = 0; i < nxparts; i++)
-		copy(o->xstate + xparts[i].to / 8,
-		     (const __u64 *)(state + xparts[i].from), xparts[i].size);
-}
-
-/* Into it. */
-
-static void fill_fpu(struct rng *r)
-{
-	__u16 *words = (__u16 *)fpu;
-	__u32 *mxcsr = (__u32 *)(fpu + 24);
-	__u64 *header = (__u64 *)(fpu + XSTATE_BV);
-	__u64 features;
-	unsigned int i;
-
-	words[0] = percent(r, 70) ? 0x37f : 0x340 | (rnd(r) & 0xc3f);
-	words[1] = below(r, 8) << 11 | (rnd(r) & 0x4700) |
-		   (percent(r, 25) ? rnd(r) & 0x7f : 0);
-	words[2] = percent(r, 50) ? 0xff : rnd(r) & 0xff;
-	words[3] = rnd(r) & 0x7ff;
-	copy((__u64 *)fpu + 1, (__u64[]){ rnd(r), rnd(r) }, 16);
-	*mxcsr = percent(r, 70) ? 0x1f80 : rnd(r) & mxcsr[1] & 0xffff;
-	copy((__u64 *)fpu + 4, noise + below(r, NOISE - 48), 48 * 8);
-
-	/* Parts whose bit is clear get their initial state */
-	memcpy(&features, fpu + XSTATE_FEATURES, sizeof(features));
-	*header = features & ~MPX;
-	if (percent(r, 10))
-		*header &= ~(1UL << below(r, 3));
-	for (i = 0; i < nxparts; i++)
-		/* Keys of memory protection stay as they are */
-		if (xparts[i].size > 8)
-			copy((__u64 *)(fpu + xparts[i].from),
-			     noise + below(r, NOISE - xparts[i].size / 8),
-			     xparts[i].size);
-}
-
-static void fill_frame(const struct state *st, __u64 ip)
-{
-	/* By number, as the frame has them */
-	static const int gregs[16] = {
-		REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI,
-		REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13,
-		REG_R14, REG_R15,
-	};
-	greg_t *to = frame.uc.uc_mcontext.gregs;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(gregs); i++)
-		to[gregs[i]] = st->gpr[i];
-	to[REG_RIP] = ip;
-	to[REG_EFL] = st->flags;
+	leave(o, uc);
 }
 
 /*
@@ -172,10 +55,8 @@ static void forget_traps(void)
 {
 	static struct outcome o;
 
-	frame.uc.uc_mcontext.gregs[REG_RIP] = NOWHERE;
-	frame.uc.uc_mcontext.gregs[REG_EFL] = 2;
 	current = &o;
-	sandbox_enter(&frame.uc, 2);
+	enter_nowhere();
 	current = NULL;
 }
 
@@ -192,40 +73,35 @@ static void run(struct outcome *o, const struct encoding *e, int slot,
 	copy((__u64 *)STACK, noise + NOISE - PAGE_SZ / 8, PAGE_SZ);
 	forget_traps();
 	make_state(&st, e, nr, state);
-	fill_frame(&st, e->addr);
-	fill_fpu(&r);
 
 	current = o;
-	asm volatile("fninit");
-	asm volatile("wrgsbase %0" :: "r"(st.gs_base));
-	asm volatile("wrfsbase %0" :: "r"(st.fs_base));
-	sandbox_enter(&frame.uc, 2 | (st.flags & NT_ID));
+	enter(&st, e->addr, &r);
 	current = NULL;
 
 	copy(o->window, (__u64 *)WINDOW, PAGE_SZ);
 	copy(o->stack, (__u64 *)STACK, PAGE_SZ);
-	if (o->gregs[REG_RIP] - (__u64)__executable_start <
-	    (__u64)(etext - __executable_start))
+	if (ip_of(&o->regs) - (unsigned long)__executable_start <
+	    (unsigned long)(etext - __executable_start))
 		die("case %llu: state %d was not entered, or ran the tester",
 		    nr, state);
 }
 
 /* The child's set-up. */
 
-static void map_at(__u64 addr, size_t size)
+static void map_at(unsigned long addr, size_t size)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
 
 	if (mmap((void *)addr, size, PROT_READ | PROT_WRITE, flags, -1, 0) !=
 	    (void *)addr)
-		die("no memory at 0x%llx: %s", addr, strerror(errno));
+		die("no memory at 0x%lx: %s", addr, strerror(errno));
 }
 
 /* No longer writable: all runs of an instruction find the same. */
-static void make_code(__u64 addr, size_t size)
+static void make_code(unsigned long addr, size_t size)
 {
 	if (mprotect((void *)addr, size, PROT_READ | PROT_EXEC))
-		die("cannot write-protect 0x%llx: %s", addr, strerror(errno));
+		die("cannot write-protect 0x%lx: %s", addr, strerror(errno));
 }
 
 static size_t mapped_len(const struct encoding *e)
@@ -235,20 +111,20 @@ static size_t mapped_len(const struct encoding *e)
 
 static void lay_out(const struct encoding *e)
 {
-	__u8 *at = (__u8 *)e->addr;
+	__u8 *at = (__u8 *)(unsigned long)e->addr;
 	__u8 *page = at + e->split;
 	bool hole = e->place == HOLE_END || e->place == HOLE_CROSS;
 	size_t size = hole ? PAGE_SZ : 2 * PAGE_SZ;
 
 	if (e->place != MIDDLE) {
-		map_at((__u64)page - PAGE_SZ, size);
-		memset(page - EDGE_FILL, HLT, EDGE_FILL);
+		map_at((unsigned long)page - PAGE_SZ, size);
+		memset(page - EDGE_FILL, FILL, EDGE_FILL);
 		if (!hole)
-			memset(page, HLT, EDGE_FILL);
+			memset(page, FILL, EDGE_FILL);
 	}
 	memcpy(at, e->bytes, mapped_len(e));
 	if (e->place != MIDDLE)
-		make_code((__u64)page - PAGE_SZ, size);
+		make_code((unsigned long)page - PAGE_SZ, size);
 }
 
 static void map_all(int first, int n)
@@ -259,45 +135,12 @@ static void map_all(int first, int n)
 	map_at(STACK, PAGE_SZ);
 	map_at(CODE, CODE_SIZE);
 	map_at(LANDING, LANDING_SIZE);
-	memset((void *)CODE, HLT, CODE_SIZE);
-	memset((void *)LANDING, HLT, LANDING_SIZE);
+	memset((void *)CODE, FILL, CODE_SIZE);
+	memset((void *)LANDING, FILL, LANDING_SIZE);
 	for (i = first; i < n; i++)
 		lay_out(&shared->cases[i]);
 	make_code(CODE, CODE_SIZE);
 	make_code(LANDING, LANDING_SIZE);
-}
-
-/* A real frame is what all others are made from. */
-static void take_frame(int sig, siginfo_t *info, void *context)
-{
-	ucontext_t *uc = context;
-	__u32 size;
-
-	memcpy(&size, (__u8 *)uc->uc_mcontext.fpregs + XSTATE_SIZE,
-	       sizeof(size));
-	if (size > sizeof(fpu) || size < XSTATE_LEGACY)
-		die("the FPU's state has %u bytes", size);
-	memcpy(fpu, uc->uc_mcontext.fpregs, size);
-	/* The kernel's signal mask has one word */
-	memcpy(&frame.uc, uc, offsetof(ucontext_t, uc_sigmask) + sizeof(__u64));
-	frame.uc.uc_mcontext.fpregs = (void *)fpu;
-}
-
-static void find_xparts(void)
-{
-	unsigned int i, size, from, c, d, to = XSTATE_LEGACY;
-	__u64 features;
-
-	memcpy(&features, fpu + XSTATE_FEATURES, sizeof(features));
-	for (i = 2; i < 63; i++) {
-		if (!(features >> i & 1))
-			continue;
-		__cpuid_count(0xd, i, size, from, c, d);
-		if (to + size > XSTATE_MAX || nxparts == ARRAY_SIZE(xparts))
-			die("the FPU's state does not fit");
-		xparts[nxparts++] = (struct xpart){ from, to, size };
-		to += size;
-	}
 }
 
 static void catch_signals(void)
@@ -327,17 +170,20 @@ static void catch_signals(void)
  */
 static void forbid_syscalls(void)
 {
-	__u64 start = (__u64)__executable_start, end = (__u64)etext;
+	const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+	__u64 start = (unsigned long)__executable_start;
+	__u64 end = (unsigned long)etext;
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 6),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_AUDIT_ARCH, 0, 6),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, instruction_pointer) +
-			 4),
+			 sizeof(__u32) * little),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, start >> 32, 0, 4),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, instruction_pointer)),
+			 offsetof(struct seccomp_data, instruction_pointer) +
+			 sizeof(__u32) * !little),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (__u32)start, 0, 2),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (__u32)end, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
@@ -377,8 +223,7 @@ static void have_cpu(void)
 
 static void set_up(int first, int n)
 {
-	struct rseq *rseq = (void *)((char *)__builtin_thread_pointer() +
-				     __rseq_offset);
+	struct rseq *rseq = (void *)(thread_pointer() + __rseq_offset);
 
 	have_cpu();
 	/* The kernel writes there when we are preempted, protected or not */
@@ -390,11 +235,7 @@ static void set_up(int first, int n)
 		die("cannot be made to end with the tester");
 	make_noise(noise, NOISE, chunk);
 	map_all(first, n);
-	if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE))
-		die("the CPU has no fsgsbase");
-	asm volatile("rdfsbase %0" : "=r"(own_fs_base));
 	catch_signals();
-	find_xparts();
 	forbid_syscalls();
 }
 
@@ -511,7 +352,7 @@ static void check_text(int slot)
 {
 	const struct encoding *e = &shared->cases[slot];
 
-	if (memcmp((void *)e->addr, e->bytes, mapped_len(e)))
+	if (memcmp((void *)(unsigned long)e->addr, e->bytes, mapped_len(e)))
 		die("case %llu: the probe has left its trace in the text",
 		    chunk * CHUNK + slot);
 }
@@ -562,12 +403,6 @@ void run_child(int in, int out, __u64 nr, int first, int n)
 
 const char *word_name(int word)
 {
-	static const char * const gregs[NGREGS] = {
-		"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rdi",
-		"rsi", "rbp", "rbx", "rdx", "rax", "rcx", "rsp", "rip",
-		"flags", "cs,gs,fs,ss", "error code", "trap number",
-		"old mask", "cr2",
-	};
 	static const char * const info[6] = {
 		"signal,errno", "si_code", "si_addr", "siginfo[3]",
 		"siginfo[4]", "siginfo[5]",
@@ -575,28 +410,15 @@ const char *word_name(int word)
 	static char name[32];
 	size_t at = word * 8;
 
-	if (at < offsetof(struct outcome, gregs))
+	if (at < offsetof(struct outcome, regs))
 		return info[word];
-	if (at < offsetof(struct outcome, uc_flags))
-		return gregs[word - offsetof(struct outcome, gregs) / 8];
-	if (at < offsetof(struct outcome, uc_mask))
-		return "uc_flags";
-	if (at < offsetof(struct outcome, fs_base))
-		return "signal mask";
-	if (at < offsetof(struct outcome, gs_base))
-		return "fs base";
-	if (at < offsetof(struct outcome, segments))
-		return "gs base";
 	if (at < offsetof(struct outcome, window))
-		return "ds,es,fs,gs";
+		return register_name(word - offsetof(struct outcome, regs) / 8);
 	if (at < offsetof(struct outcome, stack))
 		sprintf(name, "window+%zu",
 			at - offsetof(struct outcome, window));
-	else if (at < offsetof(struct outcome, xstate))
+	else
 		sprintf(name, "stack+%zu",
 			at - offsetof(struct outcome, stack));
-	else
-		sprintf(name, "xstate+%zu",
-			at - offsetof(struct outcome, xstate));
 	return name;
 }

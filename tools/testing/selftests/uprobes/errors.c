@@ -41,20 +41,30 @@ static void take_traces(pid_t pid, struct traces *t)
 }
 
 /* Either probe there is refused with that errno; the program is as before. */
+static void refused_at(struct __test_metadata *_metadata, int dev, int err,
+		       __u64 vaddr)
+{
+	struct upt_probe req = {
+		.pid = start_prog(pause_prog),
+		.vaddr = vaddr,
+	};
+	struct traces before, after;
+
+	take_traces(req.pid, &before);
+	ASSERT_NE('\0', before.maps[0]);
+	EXPECT_EQ(-err, upt_register(dev, &req));
+	req.type = UPT_URETPROBE;
+	EXPECT_EQ(-err, upt_register(dev, &req));
+	take_traces(req.pid, &after);
+	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
+	EXPECT_TRUE(WIFSTOPPED(run_prog(req.pid)));
+	end_prog(req.pid);
+}
+
 static void refused(struct __test_metadata *_metadata, int dev, int err,
 		    const void *addr)
 {
-	pid_t pid = start_prog(pause_prog);
-	struct traces before, after;
-
-	take_traces(pid, &before);
-	ASSERT_NE('\0', before.maps[0]);
-	EXPECT_EQ(-err, probe(dev, pid, addr));
-	EXPECT_EQ(-err, probe_ret(dev, pid, addr));
-	take_traces(pid, &after);
-	EXPECT_EQ(0, memcmp(&before, &after, sizeof(before)));
-	EXPECT_TRUE(WIFSTOPPED(run_prog(pid)));
-	end_prog(pid);
+	refused_at(_metadata, dev, err, (uintptr_t)addr);
 }
 
 /* pid 0, -1 and one that no process has. */
@@ -121,16 +131,27 @@ TEST_F(uprobes, not_readable)
 /* The kernel's half, its last byte, and the hole in between. */
 TEST_F(uprobes, kernel_address)
 {
-	refused(_metadata, self->dev, EINVAL, (void *)0xffffffff81000000);
-	refused(_metadata, self->dev, EINVAL, (void *)-1UL);
-	refused(_metadata, self->dev, EINVAL, (void *)0x8000000000000000);
-	refused(_metadata, self->dev, EINVAL, (void *)0x7ffffffff000);
+	static const __u64 addrs[] = {
+		0xffffffff81000000, -1ULL, 0x8000000000000000, ADDRESS_END,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(addrs); i++)
+		refused_at(_metadata, self->dev, EINVAL, addrs[i]);
 }
+
+#if !defined(__LP64__) && defined(COMPAT)
+/* No address of the program, though half of it is one. */
+TEST_F(uprobes, beyond_32_bits)
+{
+	refused_at(_metadata, self->dev, EINVAL, 1ULL << 32 | (uintptr_t)add);
+}
+#endif
 
 /* The vsyscall page is the kernel's, though /proc/PID/maps shows it. */
 TEST_F(uprobes, vsyscall)
 {
-	refused(_metadata, self->dev, EINVAL, (void *)0xffffffffff600000);
+	refused_at(_metadata, self->dev, EINVAL, 0xffffffffff600000);
 }
 
 /* The engine's own area. */
@@ -158,9 +179,9 @@ TEST_F(uprobes, foreign_breakpoint)
 /* Instructions that are not executed as they are anywhere else (C4). */
 TEST_F(uprobes, c4_refused_instructions)
 {
-	refused(_metadata, self->dev, EOPNOTSUPP, soft_int);
-	refused(_metadata, self->dev, EOPNOTSUPP, unknown);
-	refused(_metadata, self->dev, EOPNOTSUPP, halt);
+	refused(_metadata, self->dev, REFUSED, soft_int);
+	refused(_metadata, self->dev, REFUSED, unknown);
+	refused(_metadata, self->dev, REFUSED, halt);
 }
 
 /* No text behind the end of a file. */
@@ -169,7 +190,7 @@ TEST_F(uprobes, behind_end_of_file)
 	int fd = add_file();
 	char *code = mmap(NULL, 2 * PAGE_SZ, RX, MAP_PRIVATE, fd, 0);
 
-	ASSERT_NE(MAP_FAILED, code);
+	ASSERT_TRUE(code != MAP_FAILED);
 	refused(_metadata, self->dev, EIO, code + PAGE_SZ);
 	close(fd);
 }
@@ -337,16 +358,16 @@ TEST_F(uprobes, failed_object)
 		.pid = start_prog(pause_prog),
 		.vaddr = (uintptr_t)own_int3,
 	};
-	char int3 = 0xcc, ret = 0xc3;
+	opcode_t int3 = BREAKPOINT, ret = RETURN;
 
 	EXPECT_EQ(-EEXIST, upt_register(self->dev, &req));
 	EXPECT_EQ(-EINVAL, upt_op(self->dev, UPT_ENABLE, req.id));
 	unprobe(self->dev, req.id);
-	ASSERT_EQ(0, write_mem(req.pid, own_int3, &ret, 1));
+	ASSERT_EQ(0, write_mem(req.pid, own_int3, &ret, sizeof(ret)));
 	EXPECT_EQ(0, upt_op(self->dev, UPT_REGISTER_AGAIN, req.id));
 	unprobe(self->dev, req.id);
 	unprobe(self->dev, req.id);
-	ASSERT_EQ(0, write_mem(req.pid, own_int3, &int3, 1));
+	ASSERT_EQ(0, write_mem(req.pid, own_int3, &int3, sizeof(int3)));
 	EXPECT_EQ(-EEXIST, upt_op(self->dev, UPT_REGISTER_AGAIN, req.id));
 }
 
@@ -435,7 +456,12 @@ TEST_F(uprobes, unknown_flags)
 /* More data for each call than an instance can hold. */
 TEST_F(uprobes, data_too_big)
 {
-	static const __u64 sizes[] = { 4097, 1UL << 32, -1UL };
+	static const __u64 sizes[] = {
+		4097, 1ULL << 31, -1ULL,
+#if defined(__LP64__) || defined(COMPAT)
+		1ULL << 32,	/* nothing to a kernel of 32 bits */
+#endif
+	};
 	struct upt_probe req = {
 		.pid = start_prog(pause_prog),
 		.type = UPT_URETPROBE,
@@ -479,9 +505,8 @@ TEST_F(uprobes, bad_trampolines)
 		{ EINVAL, (void *)0x10000 },
 		{ EINVAL, constant },
 		{ EINVAL, &places },
-		{ EINVAL, (void *)0xffffffff81000000 },
+		{ EINVAL, (void *)ADDRESS_END },
 		{ EINVAL, (void *)-1UL },
-		{ EINVAL, (void *)0xffffffffff600000 },
 		{ EEXIST, own_int3 },
 	};
 	struct traces before, after;
@@ -514,7 +539,7 @@ static void fill_gaps(void)
 	while (fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%lx-%lx", &start, &end) != 2)
 			abort();
-		if (start > 0x7ffffffff000)
+		if (start > ADDRESS_END)
 			break;
 		if (start > last) {
 			gaps[nr].start = last;
@@ -524,7 +549,7 @@ static void fill_gaps(void)
 	}
 	fclose(f);
 	gaps[nr].start = last;
-	gaps[nr++].end = 0x7ffffffff000;
+	gaps[nr++].end = ADDRESS_END;
 	while (nr--) {
 		if (gaps[nr].start >= gaps[nr].end)
 			continue;

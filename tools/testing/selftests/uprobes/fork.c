@@ -20,7 +20,7 @@ enum {
 	TRAMPOLINE,		/* of the parent */
 	GO,
 	READY,
-	CODE_BYTE,
+	CODE_WORD,
 };
 
 static void add_to(int index, long n)
@@ -264,16 +264,21 @@ static __probed long trampolines_on_stack(void)
 	return n;
 }
 
+/*
+ * Where nobody knows what functions do with their return addresses, these stay
+ * as they are, and what they lead to is there as well.
+ */
 static bool is_clean(void)
 {
 	int i;
 
 	for (i = 0; i < NNESTED; i++) {
-		if (*(unsigned char *)nested[i] == 0xcc)
+		if (*(opcode_t *)entry_of(nested[i]) == BREAKPOINT)
 			return false;
 	}
-	return in_text(return_address()) && !trampolines_on_stack() &&
-	       !has_area(getpid());
+	return !SLOTS_KNOWN || (in_text(return_address()) &&
+				!trampolines_on_stack() &&
+				!has_area(getpid()));
 }
 
 /* The child looks at itself inside of the calls, then its own child does. */
@@ -335,6 +340,32 @@ TEST_F(uprobes, child_is_clean)
 	EXPECT_EQ(NNESTED, shm[SHM_RESULT]);
 	EXPECT_TRUE(nested_balance(self->dev, &ids, 1, 1, 0));
 }
+
+#if !RETURNS_IN_MEMORY
+static void fork_in_kept(void)
+{
+	pid_t self = getpid();
+	long result = call_kept(fork_here);
+
+	if (getpid() != self)
+		_exit(result == 100 ? 0 : 1);
+	wait_child(shm[CHILD]);
+	shm[SHM_RESULT] = result + 1;
+}
+
+/* The function has its return address in a register, and nowhere else. */
+TEST_F(uprobes, fork_in_kept)
+{
+	pid_t pid = start_prog(fork_in_kept);
+	int id = probe_return(self->dev, pid, call_kept, 0);
+
+	ASSERT_LE(0, id);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(0, shm[STATUS]);
+	EXPECT_EQ(1, shm[SHM_RESULT]);
+	EXPECT_TRUE(is_balance(self->dev, id, 1, 1, 0));
+}
+#endif
 
 static void *fork_in_thread(void *arg)
 {
@@ -854,8 +885,9 @@ static void fork_for_ever(void)
 			add_to(READY, 1);
 			continue;
 		}
-		if (clean_children && (!is_add(getpid(), add) ||
-				       *(unsigned char *)nested[0] == 0xcc))
+		/* The probe of add() is inherited, and may go at any time */
+		if (clean_children &&
+		    *(opcode_t *)entry_of(nested[0]) == BREAKPOINT)
 			_exit(1);
 		for (n = 0; n < CHILD_CALLS; n++) {
 			if (add(n, 1) != n + 1 ||
@@ -1109,7 +1141,7 @@ static __probed long call_clone_copied(void)
 {
 	static char copy[65536];
 	char *stack = copy + sizeof(copy) - COPIED - 1024;
-	long here = (long)__builtin_frame_address(0) & -16L;
+	long here = own_sp() & -16L;
 
 	return clone_copied(((long)stack & -16L) - here, COPIED);
 }
@@ -1186,7 +1218,7 @@ TEST_F(uprobes, threads_in_call)
 static void fork_under_debugger(void)
 {
 	if (!fork_child(CHILD)) {
-		shm[CODE_BYTE] = __atomic_load_n((unsigned char *)add,
+		shm[CODE_WORD] = __atomic_load_n((opcode_t *)entry_of(add),
 						 __ATOMIC_RELAXED);
 		add_to(READY, 1);
 		wait_for(GO, 1);
@@ -1200,33 +1232,34 @@ static void fork_under_debugger(void)
 static void check_debugged_fork(struct __test_metadata *_metadata, int dev,
 				unsigned int flags)
 {
-	const unsigned char int3 = 0xcc;
+	const opcode_t int3 = BREAKPOINT;
 	struct upt_probe req = {
 		.vaddr = (uintptr_t)add,
 		.flags = flags,
 	};
-	unsigned char byte;
+	const opcode_t *text = entry_of(add);
+	opcode_t word;
 
 	test = getpid();
 	req.pid = start_prog(fork_under_debugger);
 	ASSERT_EQ(0, upt_register(dev, &req));
-	ASSERT_EQ(0, write_mem(req.pid, add, &int3, 1));
+	ASSERT_EQ(0, write_mem(req.pid, text, &int3, sizeof(int3)));
 	cont_prog(req.pid);
 	wait_for(READY, 1);
 	wait_for(CHILD, 1);
-	EXPECT_EQ(int3, shm[CODE_BYTE]);
-	ASSERT_EQ(0, peek_mem(shm[CHILD], add, &byte, 1));
-	EXPECT_EQ(int3, byte);
-	byte = *(unsigned char *)add;
-	ASSERT_EQ(0, write_mem(shm[CHILD], add, &byte, 1));
-	ASSERT_EQ(0, peek_mem(shm[CHILD], add, &byte, 1));
-	EXPECT_EQ(*(unsigned char *)add, byte);
+	EXPECT_EQ(int3, shm[CODE_WORD]);
+	ASSERT_EQ(0, peek_mem(shm[CHILD], text, &word, sizeof(word)));
+	EXPECT_EQ(int3, word);
+	word = *text;
+	ASSERT_EQ(0, write_mem(shm[CHILD], text, &word, sizeof(word)));
+	ASSERT_EQ(0, peek_mem(shm[CHILD], text, &word, sizeof(word)));
+	EXPECT_EQ(*text, word);
 	EXPECT_TRUE(is_add(shm[CHILD], add));
 	shm[GO] = 1;
 	ASSERT_TRUE(WIFSTOPPED(wait_prog(req.pid)));
 	EXPECT_EQ(0, shm[STATUS]);
 	EXPECT_EQ(0, hits(dev, req.id));
-	ASSERT_EQ(0, write_mem(req.pid, add, &byte, 1));
+	ASSERT_EQ(0, write_mem(req.pid, text, &word, sizeof(word)));
 	EXPECT_TRUE(exited(run_prog(req.pid), 0));
 	EXPECT_EQ(3, shm[SHM_RESULT]);
 	EXPECT_EQ(1, hits(dev, req.id));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/time.h>
+#include <asm/ptrace.h>
 #include <sys/ucontext.h>
 
 #include "calls.h"
@@ -33,9 +35,20 @@ bool find_areas(pid_t pid, struct areas *areas)
 	return n > 0 && n <= MAX_AREAS;
 }
 
+/* Programs of 32 bits make their system calls in the vDSO. */
+static bool in_system_call(unsigned long addr)
+{
+	unsigned long entry = getauxval(AT_SYSINFO);
+
+	return entry && addr - entry < 32;
+}
+
 bool in_areas(const struct areas *areas, unsigned long addr)
 {
 	int i;
+
+	if (in_system_call(addr))
+		return false;
 
 	for (i = 0; i < areas->n; i++) {
 		if (addr >= areas->area[i].start && addr < areas->area[i].end)
@@ -87,9 +100,29 @@ void set_handler(int sig, void (*handler)(int, siginfo_t *, void *))
 	sigaction(sig, &sa, NULL);
 }
 
+static long *ip_in(void *context)
+{
+	ucontext_t *uc = context;
+
+	return (long *)&uc->uc_mcontext.CONTEXT_IP;
+}
+
 long ip_of(void *context)
 {
-	return ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	return *ip_in(context);
+}
+
+long sp_of(void *context)
+{
+	ucontext_t *uc = context;
+
+	return uc->uc_mcontext.CONTEXT_SP;
+}
+
+void pass_breakpoint(void *context)
+{
+	if (!TRAP_PASSES)
+		*ip_in(context) += sizeof(opcode_t);
 }
 
 void next_tick(long handled)

@@ -38,7 +38,7 @@ void leaf_returns_to(long addr);
 
 /*
  * All mappings of a process that the engine executes something in. The vDSO has
- * the trampoline; these programs use nothing else of it.
+ * the trampoline; these programs use nothing else of it, but for system calls.
  */
 #define MAX_AREAS	8
 
@@ -68,6 +68,8 @@ bool calls_are(int dev, const struct calls *calls, long entries, long returns);
 
 void set_handler(int sig, void (*handler)(int, siginfo_t *, void *));
 long ip_of(void *context);
+long sp_of(void *context);
+void pass_breakpoint(void *context);	/* of the program's own */
 
 /*
  * SIGALRM every 200 microseconds. The timer is set anew when its signal was

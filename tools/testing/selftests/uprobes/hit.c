@@ -232,7 +232,7 @@ TEST_F(uprobes, b5_every_instruction)
 
 	for (n = 0; every_insns[n].addr; n++) {
 		ASSERT_GT(ARRAY_SIZE(ids), n);
-		ids[n] = probe(self->dev, pid, (void *)every_insns[n].addr);
+		ids[n] = probe(self->dev, pid, insn_at(&every_insns[n]));
 		ASSERT_LE(0, ids[n])
 			TH_LOG("instruction %d", n);
 	}
@@ -259,7 +259,7 @@ TEST_F(uprobes, c17_red_zone)
 	shm[SHM_RESULT] = -1;
 	for (n = 0; red_zone_insns[n].addr; n++) {
 		ASSERT_GT(ARRAY_SIZE(ids), n);
-		ids[n] = probe(self->dev, pid, (void *)red_zone_insns[n].addr);
+		ids[n] = probe(self->dev, pid, insn_at(&red_zone_insns[n]));
 		ASSERT_LE(0, ids[n]);
 	}
 	EXPECT_TRUE(exited(run_prog(pid), 0));
@@ -294,6 +294,28 @@ TEST_F(uprobes, handler_sets_argument)
 	EXPECT_EQ(103, shm[SHM_RESULT]);
 }
 
+static void saved_prog(void)
+{
+	shm[SHM_RESULT] = saved_register();
+}
+
+static void check_saved(struct __test_metadata *_metadata, int dev,
+			const void *addr)
+{
+	pid_t pid = start_prog(saved_prog);
+
+	ASSERT_LE(0, probe_kind(dev, pid, addr, UPT_SET_SAVED, 1234));
+	EXPECT_TRUE(exited(run_prog(pid), 0));
+	EXPECT_EQ(1234, shm[SHM_RESULT]);
+}
+
+/* A handler that sets a register which the kernel has no need to restore. */
+TEST_F(uprobes, handler_sets_saved_register)
+{
+	check_saved(_metadata, self->dev, at_copied);
+	check_saved(_metadata, self->dev, at_emulated);
+}
+
 /* A handler that sets the return value at a ret: the caller sees it. */
 TEST_F(uprobes, handler_sets_return_value)
 {
@@ -319,11 +341,11 @@ TEST_F(uprobes, handler_sees_registers)
 	ASSERT_LE(0, id);
 	EXPECT_TRUE(exited(run_prog(pid), 0));
 	state = upt_read(self->dev, id);
-	EXPECT_EQ((uintptr_t)own_sp, state.ip);
-	EXPECT_EQ((__u64)shm[SHM_RESULT], state.sp);
+	EXPECT_EQ((uintptr_t)entry_of(own_sp), state.ip);
+	EXPECT_EQ((unsigned long)shm[SHM_RESULT], state.sp);
 	EXPECT_EQ(pid, state.tid);
-	/* Neither the trap flag nor the resume flag */
-	EXPECT_EQ(0, state.rflags & 0x10100);
+	/* Nothing of how it is stepped */
+	EXPECT_EQ(0, state.rflags & TRACE_FLAGS);
 }
 
 /* Handlers at one address run in the order of their registration. */

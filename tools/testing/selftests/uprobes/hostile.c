@@ -49,6 +49,8 @@ TEST_F(uprobes, remover_is_killed)
 	check_killed_remover(_metadata, self->dev, probe_ret);
 }
 
+/* Where one store can be behind the first word */
+#if !INSNS_ARE_WORDS
 /* mov $1, %eax; ret */
 static const char constant[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
 
@@ -89,6 +91,7 @@ TEST_F(uprobes, tail_overwritten)
 	EXPECT_EQ(2, hits(self->dev, id));
 	EXPECT_EQ(1, upt_read(self->dev, id).nmissed);
 }
+#endif
 
 static void unmap_area(void)
 {
@@ -139,7 +142,7 @@ static void run_into_area(void)
 	if (!find_map(getpid(), "[uprobes]", &start, &end))
 		abort();
 	/* Behind the first copy, which is shorter than that */
-	((void_fn)(start + 8))();
+	((void_fn)fn_at((void *)start + 8))();
 }
 
 /* A program jumps to where it has no business: it is its own breakpoint. */
@@ -170,27 +173,40 @@ static void breakpoint_to_execute_only(void)
 	int fds[2];
 
 	sigaction(SIGTRAP, &action, NULL);
-	*code = (char)0xcc;
+	*(opcode_t *)code = BREAKPOINT;
 	if (mprotect(code, PAGE_SZ, PROT_EXEC) || pipe(fds))
 		abort();
 	/* A system call reads with the rights of the program */
 	shm[SHM_RESULT] = write(fds[1], code, 1) < 0 ? errno : 0;
 	prog_stop();
-	((void_fn)code)();
+	((void_fn)fn_at(code))();
 }
 
-/* The program's own breakpoint where text can be executed, but not read. */
+/*
+ * The program's own breakpoint where text can be executed, but not read: what
+ * comes of it depends on whether the kernel has to read it.
+ */
 TEST_F(uprobes, execute_only)
 {
 	pid_t pid = start_prog(breakpoint_to_execute_only);
+	long code;
+	int end;
 
 	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
 	if (!shm[SHM_RESULT])
 		SKIP(return, "the CPU can read what it can execute");
 	EXPECT_EQ(EFAULT, shm[SHM_RESULT]);
+	end = run_prog(pid);
+	code = shm[STATE];
+	EXPECT_TRUE((exited(end, 7) && code == TRAP_CODE) ||
+		    killed(end, SIGSEGV));
+
+	shm[STATE] = 0;
+	pid = start_prog(breakpoint_to_execute_only);
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
 	ASSERT_LE(0, probe(self->dev, pid, add));
-	EXPECT_TRUE(exited(run_prog(pid), 7));
-	EXPECT_EQ(SI_KERNEL, shm[STATE]);
+	EXPECT_EQ(end, run_prog(pid));
+	EXPECT_EQ(code, shm[STATE]);
 }
 
 static char *shared_code;
@@ -198,7 +214,7 @@ static char *shared_code;
 static void *call_code(void *arg)
 {
 	for (;;)
-		if (((add_fn)shared_code)(1, 2) != 3)
+		if (((add_fn)fn_at(shared_code))(1, 2) != 3)
 			abort();
 	return NULL;
 }
@@ -278,7 +294,7 @@ TEST_F(uprobes, return_handler_sleeps_elsewhere)
 
 static void store_restartably(void)
 {
-	char *tp = __builtin_thread_pointer();
+	char *tp = thread_pointer();
 	struct rseq *rs = (struct rseq *)(tp + __rseq_offset);
 
 	if (!__rseq_size)
@@ -325,8 +341,12 @@ TEST_F(uprobes, rseq_at_commit)
 }
 
 /*
- * Calls on stacks that are none
+ * Calls on stacks that are none. A return address in a register is no worse for
+ * that.
  */
+
+#define IN_MEMORY(n)	(RETURNS_IN_MEMORY ? (n) : 0)
+#define IN_REGISTER(n)	(RETURNS_IN_MEMORY ? 0 : (n))
 
 static void return_on_read_only_stack(void)
 {
@@ -348,15 +368,15 @@ TEST_F(uprobes, read_only_stack)
 	ASSERT_LE(0, id);
 	EXPECT_TRUE(exited(run_prog(pid), 0));
 	EXPECT_EQ(1, shm[SHM_RESULT]);
-	EXPECT_EQ(0, hits(self->dev, id));
-	EXPECT_EQ(1, missed(self->dev, id));
+	EXPECT_EQ(IN_REGISTER(1), hits(self->dev, id));
+	EXPECT_EQ(IN_MEMORY(1), missed(self->dev, id));
 }
 
 static void call_without_stack(void)
 {
 	go_on_stack((void *)0x10, leave_stack);
 	go_on_stack((void *)-16L, leave_stack);
-	go_on_stack((void *)(1UL << 63), leave_stack);
+	go_on_stack((void *)~(-1UL >> 1), leave_stack);
 	shm[SHM_RESULT] = 1;
 }
 
@@ -430,8 +450,8 @@ TEST_F(uprobes, half_a_stack)
 	ASSERT_LE(0, id);
 	EXPECT_TRUE(exited(run_prog(pid), 0));
 	EXPECT_EQ(2, shm[SHM_RESULT]);
-	EXPECT_EQ(0, hits(self->dev, id));
-	EXPECT_EQ(2, missed(self->dev, id));
+	EXPECT_EQ(IN_REGISTER(2), hits(self->dev, id));
+	EXPECT_EQ(IN_MEMORY(2), missed(self->dev, id));
 }
 
 static long nothing(void)

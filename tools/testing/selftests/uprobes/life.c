@@ -449,8 +449,11 @@ static void disarm(int dev, struct upt_batch *batch, bool all)
 		unprobe(dev, batch->first);
 }
 
-/* B7: 10000 times armed and disarmed under four threads: all hits exact. */
-TEST_F_TIMEOUT(uprobes, b7_arm_disarm, 200)
+/*
+ * B7: 10000 times armed and disarmed under four threads: all hits exact. A cycle
+ * waits for two grace periods, in which all of these have to run.
+ */
+TEST_F_TIMEOUT(uprobes, b7_arm_disarm, 400)
 {
 	char before[NCOUNTING][32], after[NCOUNTING][32];
 	__u64 vaddrs[NCOUNTING];
@@ -549,24 +552,24 @@ static void changing_prog(void)
 	two = mmap(NULL, 2 * PAGE_SZ, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
 		   -1, 0);
 	if (change == DISCARD)
-		code = (char *)add;
+		code = (char *)entry_of(add);
 	else
 		code = map_add(two + PAGE_SZ, PROT_READ | PROT_EXEC,
 			       MAP_PRIVATE | MAP_FIXED);
 	shm[CODE] = (long)code;
 	prog_stop();
 
-	shm[SHM_RESULT] = ((add_fn)code)(1, 2);
+	shm[SHM_RESULT] = ((add_fn)fn_at(code))(1, 2);
 	code = change_map((char *)((uintptr_t)code & -PAGE_SZ)) ?
 	       change == MOVE ? code - PAGE_SZ : code : NULL;
 	shm[CODE] = (long)code;
 	prog_stop();
 
 	if (code)
-		shm[SHM_RESULT] += ((add_fn)code)(3, 4);
+		shm[SHM_RESULT] += ((add_fn)fn_at(code))(3, 4);
 	prog_stop();
 	if (code)
-		shm[SHM_RESULT] += ((add_fn)code)(5, 6);
+		shm[SHM_RESULT] += ((add_fn)fn_at(code))(5, 6);
 }
 
 static void *code_now(void)
@@ -1285,11 +1288,6 @@ TEST_F(uprobes, killed_with_queue_at_return)
  * The function changes while a call of it is in progress
  */
 
-/* A function that is left before it does anything: nop; jmp *%rdi */
-static const unsigned char tail_call[] = { 0x90, 0xff, 0xe7 };
-
-typedef long (*tail_fn)(long (*fn)(void));
-
 static char *tail_page;
 
 static long change_here(void)
@@ -1297,7 +1295,7 @@ static long change_here(void)
 	char *now = change_map(tail_page);
 
 	/* What is there now is called, inside of the call of what was */
-	if (now && change != DISCARD && ((add_fn)now)(1, 2) != 3)
+	if (now && change != DISCARD && ((add_fn)fn_at(now))(1, 2) != 3)
 		abort();
 	return 42;
 }
@@ -1311,10 +1309,10 @@ static void change_in_call(void)
 	/* Behind add(), where that is called later */
 	tail_page = map_add(two + PAGE_SZ, RWX, MAP_PRIVATE | MAP_FIXED);
 	code = tail_page + (change == MOVE || change == REPROTECT ? 64 : 0);
-	memcpy(code, tail_call, sizeof(tail_call));
+	put_code(code, tail_call, TAIL_CALL_SIZE);
 	shm[CODE] = (long)code;
 	prog_stop();
-	shm[SHM_RESULT] = ((tail_fn)shm[CODE])(change_here);
+	shm[SHM_RESULT] = ((tail_fn)fn_at(code))(change_here);
 	prog_stop();
 	shm[SHM_GOOD] = call_nested(stop_and_return);
 }

@@ -19,7 +19,7 @@ void *map_add(void *at, int prot, int flags)
 
 	if (page == MAP_FAILED)
 		abort();
-	memcpy(page, add, ADD_SIZE);
+	put_code(page, add, ADD_SIZE);
 	if (mprotect(page, PAGE_SZ, prot))
 		abort();
 	return page;
@@ -31,7 +31,7 @@ int add_file(void)
 	int fd = memfd_create("code", MFD_CLOEXEC);
 
 	if (fd < 0 || ftruncate(fd, PAGE_SZ) ||
-	    pwrite(fd, add, ADD_SIZE, 0) != ADD_SIZE)
+	    pwrite(fd, entry_of(add), ADD_SIZE, 0) != ADD_SIZE)
 		abort();
 	return fd;
 }
@@ -52,8 +52,8 @@ bool is_add(pid_t pid, const void *addr)
 {
 	char code[ADD_SIZE];
 
-	return !read_mem(pid, addr, code, sizeof(code)) &&
-	       !memcmp(code, add, sizeof(code));
+	return !read_mem(pid, entry_of(addr), code, sizeof(code)) &&
+	       !memcmp(code, entry_of(add), sizeof(code));
 }
 
 static int fault_fd;

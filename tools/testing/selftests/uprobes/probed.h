@@ -3,6 +3,7 @@
 #ifndef _PROBED_H
 #define _PROBED_H
 
+#include <string.h>
 #include <sys/mman.h>
 
 #include "util.h"
@@ -16,7 +17,8 @@ enum {
 };
 
 /* In assembler, instruction by instruction: see code.S. */
-long add(long a, long b);	/* lea (%rdi, %rsi), %rax; ret */
+long add(long a, long b);	/* begins with what has a copy */
+extern char add_next[];		/* its second instruction */
 extern char add_ret[];		/* its ret */
 long sub(long a, long b);
 void nop_fn(void);		/* nop; ret */
@@ -28,10 +30,16 @@ long call_pop_16(long a, long b);	/* returns a + b */
 long pop_16(long a, long b);
 long tail_outer(long a);	/* returns tail_inner(a + 1) */
 long tail_inner(long a);	/* returns 2 * a */
+long saved_register(void);	/* returns a register that it gives back */
+extern char at_copied[], at_emulated[];	/* instructions in between */
+long tail_call(long (*fn)(void));	/* jumps to it */
 long pop_jmp(long a);		/* returns a + 3, by a jump */
+long call_kept(long (*fn)(void));	/* its return address in a register */
+long call_same_sp(void);	/* returns same_sp() + 1, with one stack pointer */
+long same_sp(void);		/* returns 6 */
 long call_ret_to(void);		/* returns 5 */
 long ret_to(void *addr);
-/* Returns fn(arg), called on a stack whose top is the address on_stack_end. */
+/* Returns fn(arg), called on a stack that begins with on_stack_end and arg. */
 long call_on_stack(void *stack, long (*fn)(long arg), long arg);
 extern char on_stack_end[];
 long walk_0(void);		/* calls walk_1, which calls walk_2, ... */
@@ -64,6 +72,11 @@ struct insn_addr {
 	__u64 number;
 };
 
+static inline void *insn_at(const struct insn_addr *insn)
+{
+	return (void *)(uintptr_t)insn->addr;
+}
+
 extern const struct insn_addr red_zone_insns[], every_insns[];
 extern const struct insn_addr trace_me_insns[], step_me_insns[];
 
@@ -73,6 +86,11 @@ extern const struct insn_addr trace_me_insns[], step_me_insns[];
 extern char nops[], leas[];
 long add_10000(long a);
 
+static inline void *nop_at(int i)
+{
+	return nops + NOP_SIZE * i;
+}
+
 /* A function on each of many pages. */
 #define NPAGES		100
 
@@ -80,13 +98,18 @@ extern char pages[];
 
 typedef void (*void_fn)(void);
 
-/* The code of add(), for memory that a program generates. */
-#define ADD_SIZE	5
-
 typedef long (*add_fn)(long a, long b);
+typedef long (*tail_fn)(long (*fn)(void));
 
 #define RX	(PROT_READ | PROT_EXEC)
 #define RWX	(RX | PROT_WRITE)
+
+/* CPUs may have an instruction cache that is told of new code. */
+static inline void put_code(void *to, const void *code, size_t size)
+{
+	memcpy(to, entry_of(code), size);
+	__builtin___clear_cache(to, to + size);
+}
 
 void *map_add(void *at, int prot, int flags);
 void *map_add_file(int prot, int flags);

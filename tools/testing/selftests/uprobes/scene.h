@@ -122,7 +122,7 @@ static inline void add_probes(struct __test_metadata *_metadata, int dev,
 
 	for (p->n = 0; insn->addr; insn++, p->n++) {
 		ASSERT_GT(MAX_INSNS, p->n);
-		p->ids[p->n] = probe(dev, pid, (void *)insn->addr);
+		p->ids[p->n] = probe(dev, pid, insn_at(insn));
 		ASSERT_LE(0, p->ids[p->n])
 			TH_LOG("instruction %d is refused: %s", p->n,
 			       strerror(-p->ids[p->n]));

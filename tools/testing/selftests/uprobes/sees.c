@@ -178,14 +178,12 @@ static long stack_start;
 
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
-	ucontext_t *uc = context;
-
 	*fault() = (struct fault){
 		.sig = sig,
 		.code = info->si_code,
 		.addr = (long)info->si_addr,
 		.ip = ip_of(context),
-		.depth = stack_start - uc->uc_mcontext.gregs[REG_RSP],
+		.depth = stack_start - sp_of(context),
 	};
 	siglongjmp(behind_fault, 1);
 }
@@ -228,7 +226,7 @@ static struct fault unprobed_fault(struct __test_metadata *_metadata,
 TEST_F(uprobes, c9_return_to_nowhere)
 {
 	/* What is not mapped, and what is the kernel's */
-	static const long nowhere[] = { 0x1000, 0xffffffff81000000 };
+	static const long nowhere[] = { 0x1000, (long)KERNEL_ADDRESS };
 	struct fault unprobed;
 	size_t i;
 	pid_t pid;
@@ -251,6 +249,7 @@ TEST_F(uprobes, c9_return_to_nowhere)
 	}
 }
 
+#ifdef __LP64__
 /*
  * To an address that cannot be: unprobed, the ret itself faults, which is over
  * when we know. There is no more to ask than that the program is told.
@@ -271,6 +270,7 @@ TEST_F(uprobes, c9_return_to_impossible_address)
 	EXPECT_EQ(1, hits(self->dev, id));
 	EXPECT_TRUE(balanced(self->dev, id));
 }
+#endif
 
 /* A probed access faults inside return-probed calls, which are left then. */
 TEST_F(uprobes, c9_fault_in_calls)
@@ -368,7 +368,7 @@ TEST_F(uprobes, c9_signal_in_instruction)
 /* ... a debugger, the same. */
 TEST_F(uprobes, c9_stopped_in_instruction)
 {
-	struct user_regs_struct regs;
+	REGS regs;
 	int insn;
 	pid_t pid = start_waiting(_metadata, self->dev, &insn);
 
@@ -379,8 +379,8 @@ TEST_F(uprobes, c9_stopped_in_instruction)
 	sleep_ms(100);
 	shm[STOP] = 1;
 	ASSERT_TRUE(WIFSTOPPED(wait_prog(pid)));
-	ASSERT_EQ(0, ptrace(PTRACE_GETREGS, pid, 0, &regs));
-	EXPECT_FALSE(in_areas(areas(), regs.rip));
+	ASSERT_EQ(0, regs_of_traced(pid, &regs));
+	EXPECT_FALSE(in_areas(areas(), regs.REGS_IP));
 	ASSERT_EQ(0, ptrace(PTRACE_DETACH, pid, 0, 0));
 	EXPECT_TRUE(exited(wait_prog(pid), 0));
 	EXPECT_EQ(3, shm[SHM_RESULT]);
@@ -451,13 +451,23 @@ static int write_file(const char *path, const char *text, size_t len)
 	return ret == (ssize_t)len ? 0 : -1;
 }
 
-/* Returns how many threads there are, with their ips. */
-static int parse_core(const char *path, unsigned long *ips, int max)
+#ifdef __LP64__
+#define elf_phdr	elf64_phdr
+#define elf_hdr		elf64_hdr
+#define elf_note	elf64_note
+#else
+#define elf_phdr	elf32_phdr
+#define elf_hdr		elf32_hdr
+#define elf_note	elf32_note
+#endif
+
+/* Returns how many threads there are, with their registers. */
+static int parse_core(const char *path, REGS *regs, int max)
 {
 	const struct elf_prstatus *status;
-	const struct elf64_phdr *ph;
-	const struct elf64_hdr *eh;
-	const struct elf64_note *nh;
+	const struct elf_phdr *ph;
+	const struct elf_hdr *eh;
+	const struct elf_note *nh;
 	size_t size, at, end;
 	const char *core;
 	int fd, n = 0;
@@ -481,8 +491,7 @@ static int parse_core(const char *path, unsigned long *ips, int max)
 			continue;
 		status = (const void *)((const char *)(nh + 1) +
 					((nh->n_namesz + 3) & ~3));
-		ips[n++] = ((const struct user_regs_struct *)
-			    &status->pr_reg)->rip;
+		regs[n++] = *(const REGS *)&status->pr_reg;
 	}
 	return n;
 }
@@ -492,7 +501,7 @@ TEST_F_TIMEOUT(uprobes, c9_core_dump, 60)
 {
 	pid_t pid = start_prog(dump_core);
 	char pattern[256] = "";
-	unsigned long ips[16];
+	REGS regs[16];
 	int i, n, fd, entry, ret, status, waiting = 0;
 	ssize_t len;
 
@@ -524,14 +533,21 @@ TEST_F_TIMEOUT(uprobes, c9_core_dump, 60)
 	EXPECT_TRUE(killed(status, SIGABRT));
 	ASSERT_TRUE(WCOREDUMP(status));
 
-	n = parse_core(CORE_PATH, ips, ARRAY_SIZE(ips));
+	n = parse_core(CORE_PATH, regs, ARRAY_SIZE(regs));
 	unlink(CORE_PATH);
 	EXPECT_EQ(6, n);
 	for (i = 0; i < n; i++) {
-		EXPECT_NE(0, ips[i]);
-		EXPECT_FALSE(in_areas(areas(), ips[i]))
-			TH_LOG("thread %d at %lx", i, ips[i]);
-		waiting += ips[i] == (uintptr_t)load_insn;
+		unsigned long ip = regs[i].REGS_IP;
+
+		EXPECT_NE(0, ip);
+		EXPECT_FALSE(in_areas(areas(), ip))
+			TH_LOG("thread %d at %lx", i, ip);
+#ifdef REGS_LINK
+		EXPECT_FALSE(in_areas(areas(), regs[i].REGS_LINK))
+			TH_LOG("thread %d returns to %lx", i,
+			       regs[i].REGS_LINK);
+#endif
+		waiting += ip == (uintptr_t)load_insn;
 	}
 	EXPECT_EQ(1, waiting);
 	for (i = 0; i < NCALLS; i++)
@@ -654,7 +670,7 @@ static void check_chains(struct __test_metadata *_metadata, int dev,
 	ASSERT_LE(0, jumping);
 	watch_all(_metadata, dev, pid, spin);
 	ring = start_sampling(pid);
-	ASSERT_NE(NULL, ring)
+	ASSERT_TRUE(!!ring)
 		TH_LOG("perf: %s", strerror(errno));
 	EXPECT_TRUE(exited(run_prog(pid), 0));
 	EXPECT_EQ(0, shm[SHM_BAD]);

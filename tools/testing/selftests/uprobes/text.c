@@ -19,7 +19,7 @@ static void run_code(char *code)
 	shm[CODE] = (long)code;
 	for (;;) {
 		prog_stop();
-		shm[SHM_RESULT] = ((add_fn)code)(1, 2);
+		shm[SHM_RESULT] = ((add_fn)fn_at(code))(1, 2);
 	}
 }
 
@@ -70,7 +70,7 @@ static void check_code(struct __test_metadata *_metadata, int dev,
 
 static void code_in_text(void)
 {
-	run_code((char *)add);
+	run_code((char *)entry_of(add));
 }
 
 /* In the text of the program. */
@@ -162,6 +162,8 @@ TEST_F(uprobes, c1_shared)
 	EXPECT_TRUE(is_add(pid, (char *)shm[CODE]));
 }
 
+/* Where instructions have any length and place */
+#if !INSNS_ARE_WORDS	/* they have any length and place */
 /* Memory of two pages, with code and its offset in it; a third is no one's. */
 static char *place_code(const void *insns, size_t size, size_t offset)
 {
@@ -175,26 +177,26 @@ static char *place_code(const void *insns, size_t size, size_t offset)
 	return pages + offset;
 }
 
-/* lea 0x11223344(%rdi), %rax; ret */
-static const unsigned char long_lea[] = {
-	0x48, 0x8d, 0x87, 0x44, 0x33, 0x22, 0x11, 0xc3
+/* mov $0x11223345, %eax; ret */
+static const unsigned char long_mov[] = {
+	0xb8, 0x45, 0x33, 0x22, 0x11, 0xc3
 };
 
 static void code_across_pages(void)
 {
-	run_code(place_code(long_lea, sizeof(long_lea), PAGE_SZ - 3));
+	run_code(place_code(long_mov, sizeof(long_mov), PAGE_SZ - 3));
 }
 
 /* An instruction across two pages. */
 TEST_F(uprobes, page_crossing)
 {
-	check_code(_metadata, self->dev, code_across_pages, sizeof(long_lea),
+	check_code(_metadata, self->dev, code_across_pages, sizeof(long_mov),
 		   0x11223345);
 }
 
-/* nopw %cs:0(%rax, %rax); lea 1(%rdi), %eax; ret */
+/* nopw %cs:0(%rax, %rax); mov $2, %eax; ret */
 static const unsigned char long_nop[] = {
-	0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x8d, 0x47, 0x01, 0xc3
+	0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0xb8, 2, 0, 0, 0, 0xc3
 };
 
 static void nop_across_pages(void)
@@ -217,7 +219,7 @@ static void ret_at_end(void)
 	shm[CODE] = (long)ret;
 	for (;;) {
 		prog_stop();
-		((void_fn)ret)();
+		((void_fn)fn_at(ret))();
 		shm[SHM_RESULT] = 5;
 	}
 }
@@ -228,14 +230,14 @@ TEST_F(uprobes, last_byte)
 	check_code(_metadata, self->dev, ret_at_end, 1, 5);
 }
 
-/* lea (%rdi, %rsi), %rax; ret; jmp to the first one, from the very end */
+/* mov $3, %eax; ret; jmp to the first one, from the very end */
 static const unsigned char jmp_back[] = {
-	0x48, 0x8d, 0x04, 0x37, 0xc3, 0xeb, 0xf9
+	0xb8, 3, 0, 0, 0, 0xc3, 0xeb, 0xf8
 };
 
 static void jmp_at_end(void)
 {
-	run_code(place_code(jmp_back, 7, 2 * PAGE_SZ - 7) + 5);
+	run_code(place_code(jmp_back, 8, 2 * PAGE_SZ - 8) + 6);
 }
 
 /* A branch whose last byte is the last one of a mapping. */
@@ -244,24 +246,24 @@ TEST_F(uprobes, last_two_bytes)
 	check_code(_metadata, self->dev, jmp_at_end, 2, 3);
 }
 
-static void lea_cut_off(void)
+static void mov_cut_off(void)
 {
-	run_code(place_code(long_lea, 3, 2 * PAGE_SZ - 3));
+	run_code(place_code(long_mov, 3, 2 * PAGE_SZ - 3));
 }
 
 /* An instruction that is not there to its end is refused. */
 TEST_F(uprobes, cut_off)
 {
-	pid_t pid = start_prog(lea_cut_off);
+	pid_t pid = start_prog(mov_cut_off);
 
 	EXPECT_EQ(-EINVAL, probe(self->dev, pid, code_of(pid)));
 }
 
 static int rest_prot;
 
-static void lea_with_other_rest(void)
+static void mov_with_other_rest(void)
 {
-	char *code = place_code(long_lea, sizeof(long_lea), PAGE_SZ - 3);
+	char *code = place_code(long_mov, sizeof(long_mov), PAGE_SZ - 3);
 
 	if (mprotect(code + 3, PAGE_SZ, rest_prot))
 		abort();
@@ -274,7 +276,7 @@ static void check_rest(struct __test_metadata *_metadata, int dev, int prot)
 	pid_t pid;
 
 	rest_prot = prot;
-	pid = start_prog(lea_with_other_rest);
+	pid = start_prog(mov_with_other_rest);
 	EXPECT_EQ(-EINVAL, probe(dev, pid, code_of(pid)));
 }
 
@@ -287,6 +289,7 @@ TEST_F(uprobes, half_executable)
 {
 	check_rest(_metadata, self->dev, PROT_READ | PROT_WRITE);
 }
+#endif
 
 #define HUGE_SZ		(2UL << 20)
 
@@ -299,9 +302,9 @@ static void code_in_huge_page(void)
 		abort();
 	mem = (char *)(((uintptr_t)mem + HUGE_SZ - 1) & -HUGE_SZ);
 	madvise(mem, HUGE_SZ, MADV_HUGEPAGE);
-	memset(mem, 0xc3, HUGE_SZ);
+	memset(mem, 0, HUGE_SZ);
 	mem += HUGE_SZ / 2 + 100;
-	memcpy(mem, add, ADD_SIZE);
+	put_code(mem, add, ADD_SIZE);
 	run_code(mem);
 }
 
@@ -361,7 +364,7 @@ static void code_in_locked_memory(void)
 {
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
 		abort();
-	run_code((char *)add);
+	run_code((char *)entry_of(add));
 }
 
 /* A program whose memory is locked. */
@@ -377,7 +380,7 @@ static void untouched_memory(void)
 	prog_stop();
 }
 
-/* Memory that was never touched reads as zeros (add %al, (%rax)) again. */
+/* Memory that was never touched reads as zeros again. */
 TEST_F(uprobes, zero_page)
 {
 	pid_t pid = start_prog(untouched_memory);
@@ -399,12 +402,12 @@ static void code_that_changes(void)
 
 	shm[CODE] = (long)code;
 	prog_stop();
-	shm[SHM_RESULT] = ((add_fn)code)(1, 2);
-	memcpy(code, sub, 7);	/* with its ret */
+	shm[SHM_RESULT] = ((add_fn)fn_at(code))(1, 2);
+	put_code(code, sub, SUB_SIZE);	/* with its ret */
 	prog_stop();
-	shm[SHM_RESULT] = ((add_fn)code)(1, 2);
+	shm[SHM_RESULT] = ((add_fn)fn_at(code))(1, 2);
 	prog_stop();
-	shm[RESULT2] = ((add_fn)code)(1, 2);
+	shm[RESULT2] = ((add_fn)fn_at(code))(1, 2);
 }
 
 /* A program that overwrites the probed instruction: its bytes win. */
@@ -413,7 +416,7 @@ TEST_F(uprobes, overwritten)
 	pid_t pid = start_prog(code_that_changes);
 	char *code = code_of(pid);
 	int id = probe(self->dev, pid, code);
-	char now[7];
+	char now[SUB_SIZE];
 
 	ASSERT_LE(0, id);
 	EXPECT_EQ(3, result_of(pid));
@@ -422,31 +425,28 @@ TEST_F(uprobes, overwritten)
 	EXPECT_EQ(1, hits(self->dev, id));
 	unprobe(self->dev, id);
 	ASSERT_EQ(0, read_mem(pid, code, now, sizeof(now)));
-	EXPECT_EQ(0, memcmp(now, sub, sizeof(now)));
+	EXPECT_EQ(0, memcmp(now, entry_of(sub), sizeof(now)));
 	EXPECT_TRUE(exited(run_prog(pid), 0));
 	EXPECT_EQ(-1, shm[RESULT2]);
 }
-
-/* nop; jmp *%rdi */
-static const unsigned char tail_call[] = { 0x90, 0xff, 0xe7 };
 
 static char *changing_code;
 
 static long overwrite(void)
 {
-	memcpy(changing_code, sub, 7);
+	put_code(changing_code, sub, SUB_SIZE);
 	return 42;
 }
 
 static void code_that_changes_in_call(void)
 {
 	changing_code = map_add(NULL, RWX, MAP_PRIVATE);
-	memcpy(changing_code, tail_call, sizeof(tail_call));
+	put_code(changing_code, tail_call, TAIL_CALL_SIZE);
 	shm[CODE] = (long)changing_code;
 	prog_stop();
-	shm[SHM_RESULT] = ((long (*)(long (*)(void)))changing_code)(overwrite);
+	shm[SHM_RESULT] = ((tail_fn)fn_at(changing_code))(overwrite);
 	prog_stop();
-	shm[SHM_RESULT] = ((add_fn)changing_code)(1, 2);
+	shm[SHM_RESULT] = ((add_fn)fn_at(changing_code))(1, 2);
 	prog_stop();
 }
 
@@ -454,7 +454,7 @@ static void code_that_changes_in_call(void)
 TEST_F(uprobes, overwritten_in_call)
 {
 	pid_t pid = start_prog(code_that_changes_in_call);
-	char *code = code_of(pid), now[7];
+	char *code = code_of(pid), now[SUB_SIZE];
 	int id = probe_ret(self->dev, pid, code);
 
 	ASSERT_LE(0, id);
@@ -465,7 +465,7 @@ TEST_F(uprobes, overwritten_in_call)
 	EXPECT_EQ(1, entries(self->dev, id));
 	unprobe(self->dev, id);
 	ASSERT_EQ(0, read_mem(pid, code, now, sizeof(now)));
-	EXPECT_EQ(0, memcmp(now, sub, sizeof(now)));
+	EXPECT_EQ(0, memcmp(now, entry_of(sub), sizeof(now)));
 }
 
 /*
@@ -502,7 +502,7 @@ static void call_pages(void)
 
 	for (;;) {
 		for (i = 0; i < NPAGES; i++)
-			((void_fn)(pages + i * PAGE_SZ))();
+			((void_fn)fn_at(pages + i * PAGE_SZ))();
 		prog_stop();
 	}
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +15,6 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -110,14 +110,73 @@ static void request(int dev, unsigned long op, void *req)
 		die("the test module refused a call");
 }
 
+/* A descriptor: the address of the function, and that of its data behind it. */
+static const void *text_of(const void *fn)
+{
+	unsigned long words[2];
+
+	if (DESCRIPTORS && !read_mem(getpid(), fn, words, sizeof(words)) &&
+	    words[0] && words[0] < ADDRESS_END &&
+	    words[1] - words[0] < 1UL << 28)
+		return (void *)words[0];
+	return fn;
+}
+
+void *fn_at(const void *addr)
+{
+	static __thread const void *words[3];
+
+	if (!DESCRIPTORS)
+		return (void *)addr;
+	words[0] = addr;
+	return words;
+}
+
+/*
+ * On powerpc, that may be behind two instructions, if they load r2. The compiler
+ * calls functions of the same program there.
+ */
+const void *entry_of(const void *fn)
+{
+	__u32 code[2];
+
+	fn = text_of(fn);
+	if (TWO_ENTRIES && !read_mem(getpid(), fn, code, sizeof(code)) &&
+	    (code[0] >> 16 == 0x3c4c || code[0] >> 16 == 0x3c40) &&
+	    code[1] >> 16 == 0x3842)
+		return fn + sizeof(code);
+	return fn;
+}
+
+static __u64 entry_vaddr(__u64 vaddr)
+{
+	if (!TWO_ENTRIES)
+		return vaddr;
+	return (uintptr_t)entry_of((void *)(uintptr_t)vaddr);
+}
+
+static __u64 entry_arg(__u32 kind, __u64 arg)
+{
+	return kind == UPT_SET_IP ? entry_vaddr(arg) : arg;
+}
+
+static void find_entries(struct upt_probe *probe)
+{
+	probe->vaddr = entry_vaddr(probe->vaddr);
+	probe->arg = entry_arg(probe->kind, probe->arg);
+	probe->entry_arg = entry_arg(probe->entry_kind, probe->entry_arg);
+}
+
 int upt_register(int dev, struct upt_probe *probe)
 {
+	find_entries(probe);
 	request(dev, UPT_REGISTER, probe);
 	return probe->result;
 }
 
 int upt_add(int dev, struct upt_probe *probe)
 {
+	find_entries(probe);
 	request(dev, UPT_ADD, probe);
 	return probe->id;
 }
@@ -126,6 +185,7 @@ void upt_step(int dev, const struct upt_step *step)
 {
 	struct upt_step req = *step;
 
+	req.arg = entry_arg(req.kind, req.arg);
 	request(dev, UPT_STEP, &req);
 }
 
@@ -135,7 +195,7 @@ void upt_move(int dev, int id, pid_t pid, const void *addr)
 	struct upt_probe req = {
 		.id = id,
 		.pid = pid,
-		.vaddr = (uintptr_t)addr,
+		.vaddr = entry_vaddr((uintptr_t)addr),
 	};
 
 	request(dev, UPT_MOVE, &req);
@@ -152,6 +212,11 @@ int upt_events(int dev, struct upt_event *events)
 
 int upt_register_batch(int dev, struct upt_batch *batch)
 {
+	__u64 *vaddrs = (__u64 *)(uintptr_t)batch->vaddrs;
+	__u32 i;
+
+	for (i = 0; TWO_ENTRIES && i < batch->n; i++)
+		vaddrs[i] = entry_vaddr(vaddrs[i]);
 	request(dev, UPT_REGISTER_BATCH, batch);
 	return batch->result;
 }
@@ -185,7 +250,7 @@ int upt_misuse(int dev, enum upt_call call, pid_t pid, const void *addr)
 	struct upt_misuse req = {
 		.call = call,
 		.pid = pid,
-		.vaddr = (uintptr_t)addr,
+		.vaddr = entry_vaddr((uintptr_t)addr),
 	};
 
 	request(dev, UPT_MISUSE, &req);
@@ -400,11 +465,25 @@ int step_traced(pid_t pid)
 	return wait_prog(pid);
 }
 
+int regs_of_traced(pid_t pid, REGS *regs)
+{
+	struct iovec iov = { regs, sizeof(*regs) };
+
+	return ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &iov);
+}
+
+int set_regs_of_traced(pid_t pid, REGS *regs)
+{
+	struct iovec iov = { regs, sizeof(*regs) };
+
+	return ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &iov);
+}
+
 unsigned long ip_of_traced(pid_t pid)
 {
-	struct user_regs_struct regs;
+	REGS regs;
 
-	return ptrace(PTRACE_GETREGS, pid, 0, &regs) ? 0 : regs.rip;
+	return regs_of_traced(pid, &regs) ? 0 : regs.REGS_IP;
 }
 
 static int open_mem(pid_t pid, int flags)
@@ -615,7 +694,7 @@ int list_lines(pid_t pid)
 
 bool list_find(pid_t pid, const void *addr, struct list_line *line)
 {
-	return scan_list(pid, addr, line) == 1;
+	return scan_list(pid, entry_of(addr), line) == 1;
 }
 
 static int write_switch(const char *path, const char *to)

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 
 #include "test_modules/uprobes_test.h"
@@ -23,6 +24,32 @@
 #define UPT_MODULE2	"uprobes_test2"
 
 #define PAGE_SZ		4096UL
+
+/*
+ * Of the architecture, from its folder: the breakpoint, an instruction that
+ * returns, and the size of one that does nothing; whether instructions are words,
+ * and nothing else is; where addresses of programs end, and one of the kernel's.
+ * Functions may have two entries, see entry_of(), or pointers to them may point
+ * to descriptors.
+ *
+ * What a breakpoint tells the program: TRAP_CODE is its si_code, and the thread
+ * is behind it if it TRAP_PASSES. TRACE_FLAGS of the saved registers are set when
+ * the thread is stepped, which a program may be able to do to itself.
+ *
+ * Return addresses are RETURN_SLOT above the stack pointer at entry once they are
+ * in memory, which they may be from the beginning, or may be elsewhere; a return
+ * adds RETURN_POPS to the stack pointer. What cannot be executed from a copy is
+ * REFUSED.
+ *
+ * REGS is what NT_PRSTATUS has: its instruction pointer, stack pointer, number of
+ * a system call, and link register. CONTEXT_... are those of a signal frame.
+ *
+ * ..._SIZE is how much to copy of functions in code.S, for memory that a program
+ * generates. GDB_... is how gdb knows the first argument, the result, and the stack,
+ * and how often it stops in middle() when it finishes calls.
+ */
+#include "machine.h"
+
 #define NSEC_PER_SEC	1000000000ULL
 
 /* As in <linux/uprobes.h>. */
@@ -36,6 +63,18 @@
 /* Memory that a test and its programs share; zero at first. */
 #define SHM_SIZE	0x100000UL
 extern long *shm;
+
+/*
+ * Where all callers of a C function get to, for who wants to look at the text. A
+ * request takes any address of this program for what it means.
+ */
+const void *entry_of(const void *fn);
+
+/*
+ * To call what is at an address as a C function. Not after another of these in
+ * the same thread.
+ */
+void *fn_at(const void *addr);
 
 /* Requests. A negative result is an errno. */
 int upt_open(const char *module);
@@ -92,6 +131,8 @@ pid_t start_traced(void (*body)(void));
 int cont_traced(pid_t pid);
 int step_traced(pid_t pid);
 unsigned long ip_of_traced(pid_t pid);
+int regs_of_traced(pid_t pid, REGS *regs);
+int set_regs_of_traced(pid_t pid, REGS *regs);
 
 static inline bool stopped_by(int status, int sig)
 {

@@ -100,16 +100,57 @@ static void complain(struct test_probe *tp)
 }
 
 /* All that depends on the architecture. */
-static unsigned long first_arg(struct pt_regs *regs)
+
+static bool has_long_words(struct pt_regs *regs);
+
+/* The nth word of the program from addr on. */
+static int get_word(struct pt_regs *regs, unsigned long *word,
+		    unsigned long addr, int n)
 {
-	return regs_get_kernel_argument(regs, 0);
+	u32 half;
+	int ret;
+
+	if (has_long_words(regs))
+		return get_user(*word, (unsigned long __user *)addr + n);
+	ret = get_user(half, (u32 __user *)addr + n);
+	*word = half;
+	return ret;
 }
 
-#if defined(CONFIG_X86_64)
+#if defined(CONFIG_X86)
+
+static bool has_long_words(struct pt_regs *regs)
+{
+	return user_64bit_mode(regs);
+}
+
+/* Where it is in 32 bits, behind the return address. */
+static u32 __user *arg_slot(struct pt_regs *regs)
+{
+	return (u32 __user *)regs->sp + 1;
+}
+
+static unsigned long first_arg(struct pt_regs *regs)
+{
+	u32 arg;
+
+	if (user_64bit_mode(regs))
+		return regs->di;
+	return get_user(arg, arg_slot(regs)) ? 0 : arg;
+}
 
 static void set_first_arg(struct pt_regs *regs, unsigned long val)
 {
-	regs->di = val;
+	if (user_64bit_mode(regs))
+		regs->di = val;
+	else if (put_user((u32)val, arg_slot(regs)))
+		pr_warn("an argument cannot be set\n");
+}
+
+/* One that a function has to give back as it was. */
+static void set_saved(struct pt_regs *regs, unsigned long val)
+{
+	regs->bx = val;
 }
 
 static void add_sp(struct pt_regs *regs, unsigned long val)
@@ -125,15 +166,136 @@ static unsigned long cpu_flags(struct pt_regs *regs)
 /* The return address of the function that has just been called. */
 static int first_frame(struct pt_regs *regs, unsigned long *addr)
 {
-	return get_user(*addr, (unsigned long __user *)regs->sp);
+	return get_word(regs, addr, regs->sp, 0);
+}
+
+static unsigned long own_frame(struct pt_regs *regs)
+{
+	return frame_pointer(regs);
 }
 
 /* The return address of the function whose frame is at fp, and the next fp. */
-static int next_frame(unsigned long *fp, unsigned long *addr)
+static int next_frame(struct pt_regs *regs, unsigned long *fp,
+		      unsigned long *addr)
 {
-	unsigned long __user *frame = (unsigned long __user *)*fp;
+	return get_word(regs, addr, *fp, 1) ?: get_word(regs, fp, *fp, 0);
+}
 
-	return get_user(*addr, frame + 1) ?: get_user(*fp, frame);
+static unsigned long return_value(struct pt_regs *regs)
+{
+	return regs_return_value(regs);
+}
+
+#elif defined(CONFIG_PPC64)
+
+static bool has_long_words(struct pt_regs *regs)
+{
+	return regs->msr & MSR_64BIT;
+}
+
+static unsigned long first_arg(struct pt_regs *regs)
+{
+	return has_long_words(regs) ? regs->gpr[3] : (u32)regs->gpr[3];
+}
+
+static void set_first_arg(struct pt_regs *regs, unsigned long val)
+{
+	regs->gpr[3] = val;
+}
+
+static void set_saved(struct pt_regs *regs, unsigned long val)
+{
+	regs->gpr[31] = val;
+}
+
+static void add_sp(struct pt_regs *regs, unsigned long val)
+{
+	regs->gpr[1] += val;
+}
+
+static unsigned long cpu_flags(struct pt_regs *regs)
+{
+	return regs->msr;
+}
+
+static int first_frame(struct pt_regs *regs, unsigned long *addr)
+{
+	*addr = regs->link;
+	return 0;
+}
+
+static unsigned long own_frame(struct pt_regs *regs)
+{
+	return user_stack_pointer(regs);
+}
+
+/* A function saves it in the frame of its caller. */
+static int next_frame(struct pt_regs *regs, unsigned long *fp,
+		      unsigned long *addr)
+{
+	if (get_word(regs, fp, *fp, 0) || !*fp)
+		return -EFAULT;
+	return get_word(regs, addr, *fp, has_long_words(regs) ? 2 : 1);
+}
+
+/* regs_return_value() minds the error flag of system calls. */
+static unsigned long return_value(struct pt_regs *regs)
+{
+	return first_arg(regs);
+}
+
+#elif defined(CONFIG_ARM64)
+
+static bool has_long_words(struct pt_regs *regs)
+{
+	return true;
+}
+
+static unsigned long first_arg(struct pt_regs *regs)
+{
+	return regs->regs[0];
+}
+
+static void set_first_arg(struct pt_regs *regs, unsigned long val)
+{
+	regs->regs[0] = val;
+}
+
+static void set_saved(struct pt_regs *regs, unsigned long val)
+{
+	regs->regs[19] = val;
+}
+
+static void add_sp(struct pt_regs *regs, unsigned long val)
+{
+	regs->sp += val;
+}
+
+static unsigned long cpu_flags(struct pt_regs *regs)
+{
+	return regs->pstate;
+}
+
+static int first_frame(struct pt_regs *regs, unsigned long *addr)
+{
+	*addr = regs->regs[30];
+	return 0;
+}
+
+static unsigned long own_frame(struct pt_regs *regs)
+{
+	return regs->regs[29];
+}
+
+static int next_frame(struct pt_regs *regs, unsigned long *fp,
+		      unsigned long *addr)
+{
+	return get_word(regs, addr, *fp, 1) ?: get_word(regs, fp, *fp, 0);
+}
+
+static unsigned long return_value(struct pt_regs *regs)
+{
+	return regs->regs[0];
 }
 
 #else
@@ -167,13 +329,15 @@ complain:
 static void hit_record(struct test_probe *tp, struct pt_regs *regs,
 		       struct uretprobe_instance *ri)
 {
+	unsigned long arg = first_arg(regs);
+
 	spin_lock(&tp->lock);
 	tp->last.order = atomic64_inc_return(&order);
 	tp->last.ip = instruction_pointer(regs);
 	tp->last.sp = user_stack_pointer(regs);
 	tp->last.rflags = cpu_flags(regs);
-	tp->last.arg = first_arg(regs);
-	tp->last.value = regs_return_value(regs);
+	tp->last.arg = arg;
+	tp->last.value = return_value(regs);
 	tp->last.ret_addr = ri ? ri->ret_addr : 0;
 	tp->last.ret_sp = ri ? ri->sp : 0;
 	tp->last.tid = current->pid;
@@ -184,13 +348,13 @@ static void hit_record(struct test_probe *tp, struct pt_regs *regs,
 static void hit_walk(struct test_probe *tp, struct pt_regs *regs, bool at_entry)
 {
 	unsigned long raw[UPT_MAX_FRAMES], real[UPT_MAX_FRAMES];
-	unsigned long fp = frame_pointer(regs);
+	unsigned long fp = own_frame(regs);
 	struct return_instance *cursor = NULL;
 	int i, n = 0;
 
 	if (at_entry && !first_frame(regs, &raw[n]))
 		n++;
-	while (n < UPT_MAX_FRAMES && fp && !next_frame(&fp, &raw[n]))
+	while (n < UPT_MAX_FRAMES && fp && !next_frame(regs, &fp, &raw[n]))
 		n++;
 	for (i = 0; i < n; i++)
 		real[i] = uprobe_real_addr(raw[i], &cursor);
@@ -405,6 +569,9 @@ static bool act(struct test_probe *tp, enum upt_kind kind, u64 arg,
 	case UPT_SET_ARG:
 		set_first_arg(regs, arg);
 		break;
+	case UPT_SET_SAVED:
+		set_saved(regs, arg);
+		break;
 	case UPT_SET_RET:
 		regs_set_return_value(regs, arg);
 		break;
@@ -519,7 +686,7 @@ static void ret_hit(struct uretprobe_instance *ri, struct pt_regs *regs)
 	if (ri->rp->entry_handler &&
 	    memchr_inv(ri->data, filling(ri), ri->rp->data_size))
 		complain(tp);
-	log_event(tp, UPT_EV_RETURN, tp->req.id, regs_return_value(regs), 0);
+	log_event(tp, UPT_EV_RETURN, tp->req.id, return_value(regs), 0);
 	act(tp, tp->req.kind, tp->req.arg, regs, ri, nth);
 	take_steps(tp, UPT_AT_RETURN, nth, regs, ri);
 }
@@ -1090,6 +1257,7 @@ static const struct file_operations test_fops = {
 	.open = test_open,
 	.release = test_release,
 	.unlocked_ioctl = test_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
 };
 
 static struct miscdevice test_device = {

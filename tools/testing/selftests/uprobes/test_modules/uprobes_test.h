@@ -33,6 +33,7 @@ enum upt_kind {
 	UPT_SLOT,	/* the slot protocol, see struct upt_slot */
 	UPT_SLEEP,	/* sleep for arg microseconds */
 	UPT_SET_ARG,	/* first argument := arg */
+	UPT_SET_SAVED,	/* a register that functions give back := arg */
 	UPT_SET_RET,	/* return value := arg */
 	UPT_SET_IP,	/* instruction pointer := arg */
 	UPT_ADD_SP,	/* stack pointer += arg */

@@ -1,50 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Functions to probe, of which every instruction is known: see probed.h. */
+#include "abi.S"
 	.text
 
-.macro func name
-	.globl \name
-	.type \name, @function
-	.balign 16
-\name:
-.endm
-
-/*
- * A function with a table of its instructions, NAME_insns: i NUMBER, INSN is
- * an instruction whose address is entered, with a number that says something
- * about it. end_insns ends the table with an address of 0.
- */
-.macro func_insns name
-	func \name
-	.pushsection .rodata.insns, "a"
-	.balign 8
-	.globl \name\()_insns
-\name\()_insns:
-	.popsection
-.endm
-
-.macro i number, insn:vararg
-99:	\insn
-	.pushsection .rodata.insns, "a"
-	.quad 99b, \number
-	.popsection
-.endm
-
-.macro end_insns
-	.pushsection .rodata.insns, "a"
-	.quad 0, 0
-	.popsection
-.endm
-
 func add
-	lea	(%rdi, %rsi), %rax
-	.globl add_ret
+	mov	4(%esp), %eax
+	.globl add_next, add_ret
+add_next:
+	add	8(%esp), %eax
 add_ret:
 	ret
 
 func sub
-	mov	%rdi, %rax
-	sub	%rsi, %rax
+	mov	4(%esp), %eax
+	sub	8(%esp), %eax
 	ret
 
 func nop_fn
@@ -52,7 +21,7 @@ func nop_fn
 	ret
 
 func own_sp
-	lea	(%rsp), %rax
+	lea	(%esp), %eax
 	ret
 
 /* A call of which the return address is known. */
@@ -65,124 +34,153 @@ instead_of_own_sp:
 	mov	$77, %eax
 	ret
 
-/* Removes 16 bytes from its caller's stack. */
+/* Removes 16 bytes from its caller's stack: its arguments, and more. */
 func pop_16
-	lea	(%rdi, %rsi), %rax
+	mov	4(%esp), %eax
+	add	8(%esp), %eax
 	ret	$16
 
 /* Returns what pop_16() returns, plus what the stack pointer is off by. */
 func call_pop_16
-	push	%rbx
-	mov	%rsp, %rbx
+	push	%ebx
+	mov	%esp, %ebx
 	push	$1
 	push	$2
+	push	12(%ebx)
+	push	8(%ebx)
 	call	pop_16
-	sub	%rsp, %rbx
-	add	%rbx, %rax
-	pop	%rbx
+	sub	%esp, %ebx
+	add	%ebx, %eax
+	pop	%ebx
 	ret
 
 /* A tail call: both return to one address. */
 func tail_outer
-	lea	1(%rdi), %rdi
+	incl	4(%esp)
 	jmp	tail_inner
 func tail_inner
-	lea	(%rdi, %rdi), %rax
+	mov	4(%esp), %eax
+	add	%eax, %eax
 	ret
+
+/* Returns what is in a register that it has to give back. */
+func saved_register
+	push	%ebx
+	.globl at_copied, at_emulated
+at_copied:
+	lea	(%ebx, %ebx), %eax
+at_emulated:
+	mov	%ebx, %eax
+	pop	%ebx
+	ret
+
+/* Jumps to where its argument says. */
+func tail_call
+	nop
+	jmp	*4(%esp)
 
 /* Returns by a jump. */
 func pop_jmp
-	lea	3(%rdi), %rax
-	pop	%rcx
-	jmp	*%rcx
+	mov	4(%esp), %eax
+	add	$3, %eax
+	pop	%ecx
+	jmp	*%ecx
 
 /* Returns 5, but to where its first argument says. */
 func ret_to
-	mov	%rdi, (%rsp)
+	mov	4(%esp), %eax
+	mov	%eax, (%esp)
 	mov	$5, %eax
 	ret
 
 /* Calls ret_to() so that it returns there, and not behind the call. */
 func call_ret_to
-	lea	1f(%rip), %rdi
+	push	$1f
 	call	ret_to
 	mov	$-1, %eax
-1:	ret
+1:	pop	%ecx
+	ret
 
-/* Calls fn(arg) on another stack, at whose top is on_stack_end. */
+/* Calls fn(arg) on another stack, which begins with on_stack_end and arg. */
 func call_on_stack
-	push	%rbx
-	mov	%rsp, %rbx
-	mov	%rdi, %rsp
-	mov	%rdx, %rdi
-	jmp	*%rsi
+	push	%ebx
+	mov	%esp, %ebx
+	mov	12(%esp), %eax
+	mov	8(%esp), %esp
+	jmp	*%eax
 	.globl on_stack_end
 on_stack_end:
-	mov	%rbx, %rsp
-	pop	%rbx
+	mov	%ebx, %esp
+	pop	%ebx
 	ret
 
 /* Three calls in each other, with frame pointers up to 0. */
 func walk_0
-	push	%rbp
+	push	%ebp
 	xor	%ebp, %ebp
 	call	walk_1
 	.globl after_walk_1
 after_walk_1:
-	pop	%rbp
+	pop	%ebp
 	ret
 func walk_1
-	push	%rbp
-	mov	%rsp, %rbp
+	push	%ebp
+	mov	%esp, %ebp
 	call	walk_2
 	.globl after_walk_2
 after_walk_2:
-	pop	%rbp
+	pop	%ebp
 	ret
 func walk_2
-	push	%rbp
-	mov	%rsp, %rbp
+	push	%ebp
+	mov	%esp, %ebp
 	call	walk_3
 	.globl after_walk_3
 after_walk_3:
-	pop	%rbp
+	pop	%ebp
 	ret
 func walk_3
 	mov	$9, %eax
 	ret
 
 func end_thread
-	mov	$60, %eax	/* exit, of one thread */
-	xor	%edi, %edi
-	syscall
+	mov	$1, %eax	/* exit, of one thread */
+	xor	%ebx, %ebx
+	int	$0x80
 	ud2
 
 /* 64 bytes with rep stosb: one execution, many steps. */
 func fill
+	push	%edi
+	mov	8(%esp), %edi
 	mov	$64, %ecx
 	mov	$7, %eax
 	.globl fill_rep
 fill_rep:
 	rep stosb
+	pop	%edi
 	ret
 
-/* Fill the red zone, execute one instruction of each sort, compare. */
+/*
+ * Fill memory below the stack pointer, execute one instruction of each sort,
+ * compare. It is not the program's in 32 bits, but nor is it the engine's.
+ */
 func_insns red_zone
-	mov	$-128, %rcx
-1:	mov	%rcx, (%rsp, %rcx)
-	add	$8, %rcx
+	mov	$-128, %ecx
+1:	mov	%ecx, (%esp, %ecx)
+	add	$4, %ecx
 	jnz	1b
 	i 0, nop
-	i 0, lea (%rsi, %rdi), %rdx
-	i 0, mov red_zone(%rip), %rdx
+	i 0, lea (%esi, %edi), %edx
+	i 0, mov red_zone, %edx
 	i 0, jmp 2f
-2:	i 0, mov %rsp, %rdx
-	mov	$-128, %rcx
+2:	i 0, mov %esp, %edx
+	mov	$-128, %ecx
 	xor	%eax, %eax
-3:	cmp	%rcx, (%rsp, %rcx)
+3:	cmp	%ecx, (%esp, %ecx)
 	je	4f
 	inc	%eax
-4:	add	$8, %rcx
+4:	add	$4, %ecx
 	jnz	3b
 	ret
 end_insns
@@ -192,42 +190,44 @@ end_insns
  * 0 once, 1 n times, 2 n / 2 times, 3 2 * n times.
  */
 func_insns every
-	i 0, endbr64
-	i 0, push %rbp
-	i 0, mov %rsp, %rbp
-	i 0, push %rbx
-	i 0, push %r12
-	i 0, sub $32, %rsp
+	i 0, endbr32
+	i 0, push %ebp
+	i 0, mov %esp, %ebp
+	i 0, push %ebx
+	i 0, push %esi
+	i 0, sub $32, %esp
 	i 0, xor %eax, %eax
 	i 0, xor %ecx, %ecx
-	i 0, mov %rdi, %rbx
-	i 0, test %rbx, %rbx
-	i 0, je 3f
-1:	i 1, mov %rbx, 8(%rsp)
-	i 1, add every_data(%rip), %rax
+	i 0, mov 8(%ebp), %ebx
+	i 0, test %ebx, %ebx
+	i 0, je 4f
+1:	i 1, mov %ebx, 8(%esp)
+	i 1, add every_data, %eax
 	i 1, call every_leaf
-	i 1, add %rdx, %rax
-	i 1, imul $3, 8(%rsp), %rcx
-	i 1, nopw 0x100(%rax, %rax)
+	i 1, add %edx, %eax
+	i 1, imul $3, 8(%esp), %ecx
+	i 1, nopw 0x100(%eax, %eax)
 	i 1, testb $1, %bl
 	i 1, jne 2f
 	i 2, push $-5
-	i 2, pop %r12
-	i 2, sub %r12, %rax
-2:	i 1, lea every_leaf(%rip), %rdx
-	i 1, call *%rdx
-	i 1, xor %rdx, %rax
-	i 1, dec %rbx
+	i 2, pop %esi
+	i 2, sub %esi, %eax
+2:	i 1, call 3f
+3:	i 1, pop %edx
+	i 1, lea every_leaf - 3b(%edx), %edx
+	i 1, call *%edx
+	i 1, xor %edx, %eax
+	i 1, dec %ebx
 	i 1, jne 1b
-3:	i 0, jmp 4f
+4:	i 0, jmp 5f
 	int3
-4:	i 0, add $32, %rsp
-	i 0, pop %r12
-	i 0, pop %rbx
+5:	i 0, add $32, %esp
+	i 0, pop %esi
+	i 0, pop %ebx
 	i 0, leave
 	i 0, ret
 every_leaf:
-	i 3, lea 7(%rcx, %rcx), %rdx
+	i 3, lea 7(%ecx, %ecx), %edx
 	i 3, ret
 end_insns
 
@@ -235,58 +235,69 @@ end_insns
 func_insns trace_me
 	xor	%eax, %eax
 	pushf
-	orq	$0x100, (%rsp)
+	orl	$0x100, (%esp)
 	i 0, popf
 	i 0, nop
-	i 0, lea 1(%rdi), %rax
-	i 0, push %rbx
-	i 0, mov %rsp, %rdx
+	i 0, mov 4(%esp), %eax
+	i 0, push %ebx
+	i 0, mov %esp, %edx
 	i 0, pushf
-	i 0, pop %rcx
-	i 0, mov %rcx, (%rdi)
+	i 0, pop %ecx
+	i 0, mov %ecx, (%eax)
 	i 0, call 1f
-	i 0, mov trace_me(%rip), %rdx
+	i 0, mov trace_me, %edx
+	i 0, push %es
+	i 0, pop %es
 	i 0, xor %eax, %eax
 	i 0, test %eax, %eax
 	i 0, je 2f
 	nop
-1:	i 0, endbr64
+1:	i 0, endbr32
 	i 0, ret
 2:	i 0, jmp 3f
 	nop
-3:	i 0, pop %rbx
-	i 0, add $1, %rax
+3:	i 0, pop %ebx
+	i 0, add $1, %eax
 	i 0, pushf
-	i 0, andq $~0x100, (%rsp)
+	i 0, andl $~0x100, (%esp)
 	i 0, popf
 	i 0, nop
 	i 0, ret
 end_insns
 
-/* For a debugger to step through. */
+/*
+ * For a debugger to step through. Without frame information it would look at
+ * the frame pointer, which any caller may use for something else.
+ */
 func_insns step_me
-	i 0, endbr64
-	i 0, push %rbp
-	i 0, lea 1(%rdi), %rax
-	i 0, mov step_me(%rip), %rdx
+	.cfi_startproc
+	i 0, endbr32
+	i 0, push %ebp
+	.cfi_adjust_cfa_offset 4
+	i 0, lea 1(%edx), %eax
+	i 0, mov step_me, %edx
 	i 0, call 1f
 	i 0, xor %ecx, %ecx
-	i 0, imul $3, %rax, %rax
+	i 0, imul $3, %eax, %eax
 	i 0, jmp 2f
+	.cfi_adjust_cfa_offset 4
 1:	i 0, nop
 	i 0, ret
-2:	i 0, pop %rbp
+	.cfi_adjust_cfa_offset -4
+2:	i 0, pop %ebp
+	.cfi_adjust_cfa_offset -4
 	i 0, ret
+	.cfi_endproc
 end_insns
 
 /* A breakpoint of the program's own, between two other instructions. */
 func call_int3
-	lea	1(%rdi), %rax
+	lea	1(%edx), %eax
 	.globl own_int3, after_int3
 own_int3:
 	int3
 after_int3:
-	lea	2(%rdi), %rax
+	lea	2(%edx), %eax
 	ret
 
 /* Instructions that are refused. */
@@ -294,14 +305,14 @@ func soft_int
 	int	$0x21
 	ret
 func unknown
-	.byte	0x06		/* no instruction of 64-bit mode */
+	.byte	0x0f, 0x04	/* no instruction */
 	ret
 func halt
 	hlt
 	ret
 
 func call_kmov
-	kmovw	%edi, %k1
+	kmovw	4(%esp), %k1
 	.globl kmov
 kmov:
 	kmovw	%k1, %k2
@@ -316,11 +327,12 @@ func nops
 	ret
 
 func add_10000
-	mov	%rdi, %rax
+	mov	4(%esp), %eax
 	.globl leas
 leas:
 .rept 10000
-	lea	1(%rax), %rax
+	.byte	0x2e	/* cs, for the length */
+	lea	1(%eax), %eax
 .endr
 	ret
 
@@ -342,17 +354,19 @@ pages:
 	.balign 32
 rseq_descriptor:
 	.long	0, 0
-	.quad	rseq_nop, rseq_end - rseq_nop, rseq_abort
+	.long	rseq_nop, 0, rseq_end - rseq_nop, 0, rseq_abort, 0
 
 	.text
 	.globl rseq_nop, rseq_commit
 func rseq_store
-	lea	rseq_descriptor(%rip), %rax
-	mov	%rax, 8(%rdi)
+	mov	4(%esp), %ecx
+	mov	8(%esp), %edx
+	movl	$0, 12(%ecx)
+	movl	$rseq_descriptor, 8(%ecx)
 rseq_nop:
 	nop
 rseq_commit:
-	movq	$1, (%rsi)
+	movl	$1, (%edx)
 rseq_end:
 	xor	%eax, %eax
 	ret
@@ -363,8 +377,8 @@ rseq_abort:
 	ret
 
 	.section .rodata
-	.balign 8
+	.balign 4
 every_data:
-	.quad 0x123456789
+	.long 0x23456789
 
 	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the tests have to know of the architecture: see machine.h. */
+#ifndef _X86_64_MACHINE_H
+#define _X86_64_MACHINE_H
+
+#define opcode_t	__u8
+#define BREAKPOINT	0xcc
+#define RETURN		0xc3
+#define NOP_SIZE	1
+#define INSNS_ARE_WORDS	false
+#ifdef __LP64__
+#define ADDRESS_END	0x7ffffffff000
+#else
+#define ADDRESS_END	0xffffe000
+#endif
+#define KERNEL_ADDRESS	0xffffffff81000000
+#define TWO_ENTRIES	false
+#define DESCRIPTORS	false
+
+#define TRAP_CODE	SI_KERNEL
+#define TRAP_PASSES	true
+#define TRACE_FLAGS	0x10100	/* trap flag and resume flag */
+#define TRACES_ITSELF	true
+
+#define RETURN_SLOT	0
+#define RETURN_POPS	8
+#define RETURNS_IN_MEMORY	true
+#define SLOTS_KNOWN	true
+#define REFUSED		EOPNOTSUPP
+
+#define REGS		struct user_regs_struct
+#define REGS_IP		rip
+#define REGS_SP		rsp
+#define REGS_CALL	orig_rax
+#define CONTEXT_IP	gregs[REG_RIP]
+#define CONTEXT_SP	gregs[REG_RSP]
+
+#define ADD_SIZE	5
+#define SUB_SIZE	7
+#define TAIL_CALL_SIZE	3
+
+#define GDB_ARG		"$rdi"
+#define GDB_RESULT	"$rax"
+#define GDB_STACK	"8gx"
+#define GDB_MIDDLES	4
+
+#define thread_pointer	__builtin_thread_pointer
+
+#endif /* _X86_64_MACHINE_H */
