@@ -8,7 +8,9 @@
  * OBJECT, the path of a mapped file or the last part of it, is needed only
  * where several mapped files define SYMBOL. Each file's .symtab is searched
  * first, and its .dynsym if that knows no such symbol. OFFSET is decimal, or
- * hexadecimal with 0x.
+ * hexadecimal with 0x. Without one, and where a function has two entries, as on
+ * powerpc, it is the one that all of its callers come by. Where the symbol of a
+ * function is that of a descriptor, it stands for the code.
  *
  * The answer is an address or a refusal, never a guess: whatever leaves more
  * than one address to choose from is an error that names them.
@@ -325,9 +327,8 @@ static bool code_offset(Elf *elf, GElf_Addr vaddr, unsigned long *offset)
 	return false;
 }
 
-static void add_candidate(unsigned long addr, unsigned long room,
-			  const GElf_Sym *sym, const char *path,
-			  const char *name)
+static void add_candidate(unsigned long addr, unsigned long room, bool ifunc,
+			  const char *path, const char *name)
 {
 	struct candidate *c;
 
@@ -339,10 +340,52 @@ static void add_candidate(unsigned long addr, unsigned long room,
 		errx(1, "out of memory");
 	c = candidates + nr_candidates++;
 	c->addr = addr;
-	c->size = sym->st_size && sym->st_size < room ? sym->st_size : room;
-	c->ifunc = GELF_ST_TYPE(sym->st_info) == STT_GNU_IFUNC;
+	c->size = room;
+	c->ifunc = ifunc;
 	if (asprintf(&c->name, "%s:%s", path, name) < 0)
 		errx(1, "out of memory");
+}
+
+/*
+ * Where the code of a symbol is: itself, but in the first ABI of powerpc the
+ * symbol of a function is that of a descriptor, which begins with the address.
+ */
+static GElf_Addr code_vaddr(Elf *elf, const GElf_Sym *sym)
+{
+	Elf_Scn *scn = elf_getscn(elf, sym->st_shndx);
+	const char *section = NULL;
+	Elf_Data *data = NULL;
+	GElf_Ehdr ehdr;
+	GElf_Shdr shdr;
+	size_t strings;
+
+	if (!gelf_getehdr(elf, &ehdr) || ehdr.e_machine != EM_PPC64 ||
+	    (ehdr.e_flags & EF_PPC64_ABI) == 2)
+		return sym->st_value;
+	if (gelf_getshdr(scn, &shdr) && !elf_getshdrstrndx(elf, &strings))
+		section = elf_strptr(elf, strings, shdr.sh_name);
+	if (section && !strcmp(section, ".opd"))
+		data = elf_getdata_rawchunk(elf, sym->st_value - shdr.sh_addr +
+					    shdr.sh_offset, sizeof(Elf64_Addr),
+					    ELF_T_ADDR);
+	return data ? *(Elf64_Addr *)data->d_buf : sym->st_value;
+}
+
+/*
+ * How far behind its symbol a function begins for those who call it from its own
+ * file: powerpc functions may begin by finding their data, which such a caller
+ * has done for them. Whoever comes from elsewhere gets there as well.
+ */
+static unsigned int local_entry(Elf *elf, const GElf_Sym *sym)
+{
+	unsigned int code = sym->st_other >> 5;
+	GElf_Ehdr ehdr;
+
+	if (!gelf_getehdr(elf, &ehdr) || ehdr.e_machine != EM_PPC64 ||
+	    (ehdr.e_flags & EF_PPC64_ABI) != 2)
+		return 0;
+	/* Of 1, too, the meaning is that both are the same. 7 has none. */
+	return code < 2 || code > 6 ? 0 : 1U << code;
 }
 
 /* A file may be mapped at several places, and each of them counts. */
@@ -351,21 +394,28 @@ static void add_symbol(Elf *elf, const struct mapping *file,
 {
 	unsigned char type = GELF_ST_TYPE(sym->st_info);
 	const struct mapping *m;
-	unsigned long offset, addr;
+	unsigned long offset, addr, room;
+	unsigned int skip;
 	bool mapped = false;
 
 	if ((type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC) ||
-	    !code_offset(elf, sym->st_value, &offset)) {
+	    !code_offset(elf, code_vaddr(elf, sym), &offset)) {
 		data_seen = true;
 		return;
 	}
+	skip = want.offset ? 0 : local_entry(elf, sym);
+	offset += skip;
 	for (m = file; m < mappings + nr_mappings; m++) {
 		if (!same_file(m, file) || offset < m->pgoff ||
 		    offset - m->pgoff >= m->end - m->start)
 			continue;
 		mapped = true;
 		addr = m->start + offset - m->pgoff;
-		add_candidate(addr, m->end - addr, sym, file->path, name);
+		room = m->end - addr;
+		if (sym->st_size > skip && sym->st_size - skip < room)
+			room = sym->st_size - skip;
+		add_candidate(addr, room, type == STT_GNU_IFUNC, file->path,
+			      name);
 	}
 	if (!mapped)
 		unmapped_seen = true;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Tests vaddr on processes that tell themselves where their functions are.
-# Prints KTAP. Needs VADDR, the program to test; CC is the compiler.
+# Prints KTAP. Needs VADDR, the program to test; CC is the compiler, CROSS_CC one
+# for another machine, if files of that are to be tested, too.
 #
 # shellcheck disable=SC2317 # the tests are called by name
 
@@ -10,6 +11,7 @@ set -euo pipefail
 
 : "${VADDR:?the program to test}"
 CC=${CC:-cc}
+CROSS_CC=${CROSS_CC:-}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 chmod 755 "$dir"
@@ -415,7 +417,54 @@ test_without_privileges() {
 	launch=()
 }
 
+# Files of another machine, which a program has mapped: a function may have two
+# entries there, or a symbol that is not its address.
+build_cross_targets() {
+	build mapper <<-'END'
+	#include <fcntl.h>
+	#include <stdio.h>
+	#include <sys/mman.h>
+	int main(int argc, char **argv)
+	{
+		int fd = open(argv[1], O_RDONLY);
+		void *at = mmap(NULL, 1 << 20, PROT_READ | PROT_EXEC,
+				MAP_PRIVATE, fd, 0);
+
+		if (at == MAP_FAILED)
+			return perror("# mmap"), 1;
+		printf("file %p\nready\n", at);
+		fflush(stdout);
+		return getchar() != EOF;
+	}
+	END
+	cat >"$dir/cross.c" <<-'END'
+	int variable = 1;
+	int fn(int x)
+	{
+		asm volatile("fn_code:");
+		return x + variable;
+	}
+	END
+	# such that the label stands first
+	"$CROSS_CC" -O2 -fno-pic -shared -nostdlib -Wl,-z,notext \
+		"$dir/cross.c" -o "$dir/cross.so"
+}
+
+if [[ -n $CROSS_CC ]]; then
+test_other_machine() {
+	local offset
+	offset=$(readelf -sW "$dir/cross.so" |
+		awk '$8 == "fn_code" { print $2 }')
+	start "$dir/mapper" "$dir/cross.so"
+	finds fn "$(printf '0x%x' $((address[file] + 0x$offset)))"
+	refuses "variable is data, not code" "$TARGET_PID" variable
+	refuses "bad offset: *" "$TARGET_PID" fn+0x1000
+	stop
+}
+fi
+
 build_targets
+[[ -z $CROSS_CC ]] || build_cross_targets
 mapfile -t tests < <(compgen -A function test_ | sort)
 echo "KTAP version 1"
 echo "1..${#tests[@]}"

@@ -54,7 +54,8 @@ static void call_from_all_threads(demo_fn fn)
 
 int main(void)
 {
-	demo_fn generated = generate();
+	const void *code;
+	demo_fn generated = generate(&code);
 	pthread_t threads[THREADS];
 	char line[32];
 
@@ -65,7 +66,7 @@ int main(void)
 		if (pthread_create(&threads[i], NULL, worker, NULL))
 			errx(1, "cannot start a thread");
 
-	printf("generated function at %p\n", (void *)generated);
+	printf("generated function at %p\n", code);
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (!strcmp(line, "program"))

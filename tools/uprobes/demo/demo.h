@@ -10,6 +10,6 @@ typedef long (*demo_fn)(long);
 
 long demo_program(long n);	/* the program's own, in demo.c */
 long demo_library(long n);	/* in libdemo.so */
-demo_fn generate(void);		/* new machine code; exits on failure */
+demo_fn generate(const void **at);	/* new code; exits on failure */
 
 #endif /* DEMO_H */

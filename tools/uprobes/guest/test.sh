@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Prints one KTAP report: the KUnit suites that ran at boot, then every test
 # program. Fails when one of them did not end as it should, whatever it printed.
-# A program has "limit" seconds; "torture" is told to the one of that name.
+# A program has "limit" seconds; "torture" is told to the one of that name. "only"
+# those programs run, if it is there.
 # shellcheck disable=SC2154
 
 pattern=${pattern:-*}
@@ -30,6 +31,10 @@ has_test() {
 suites=$(cd /sys/kernel/debug/kunit 2>/dev/null && ls)
 programs=
 while read -r program; do
+	case ,${only:-$program}, in
+	*,"$program",*) ;;
+	*) continue ;;
+	esac
 	# shellcheck disable=SC2254 # a glob is meant
 	case $program in
 	$program_glob) ! has_test "$program" || programs="$programs $program" ;;

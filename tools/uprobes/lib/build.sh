@@ -16,6 +16,7 @@ export KCONFIG_NOTIMESTAMP=1
 load_arch() {
 	[[ $1 =~ ^[a-z0-9_]+$ && -f $TOOL/arch/$1 ]] ||
 		die "no such architecture: $1 (there are: $(ls "$TOOL/arch"))"
+	TARGET_SOURCES=()
 	# shellcheck source=tools/uprobes/arch/x86_64
 	source "$TOOL/arch/$1"
 	ARCH=$1
@@ -30,6 +31,11 @@ load_arch() {
 	PROGRAMS=$CACHE/programs/$FLAVOUR
 	INITRD=$CACHE/programs/$FLAVOUR.cpio
 }
+
+has_guests() (
+	load_arch "$1"
+	[[ -n $IMAGE ]]
+)
 
 kmake() {
 	make -C "$TREE" O="$BUILD" ARCH="$KERNEL_ARCH" -s -j"$(nproc)" \
@@ -48,8 +54,12 @@ unpack_source() {
 }
 
 config_fragments() {
+	if [[ -z $IMAGE ]]; then
+		echo "$TOOL/config/objects"
+		return
+	fi
 	printf '%s\n' "$TOOL/config/common" "$TOOL/config/$ARCH"
-	((!DEBUG)) || echo "$TOOL/config/debug"
+	((!DEBUG)) || printf '%s\n' "$TOOL/config/debug" "$TOOL/config/$ARCH-debug"
 }
 
 # An option that allnoconfig could not keep is an error, not a surprise.
@@ -96,20 +106,69 @@ build_programs() {
 	mkdir -p "$out" "$PROGRAMS/bin"
 	: >"$out/LIST"
 	if [[ -f $tests/Makefile ]]; then
-		make -C "$tests" OUTPUT="$out" CC="$cc" all
-		make -C "$tests" OUTPUT="$out" -s emit_tests | sed 's/.*://' \
+		make -C "$tests" -j"$(nproc)" OUTPUT="$out" CC="$cc" all
+		make -C "$tests" OUTPUT="$out" CC="$cc" -s emit_tests | sed 's/.*://' \
 			>"$out/LIST"
 	fi
 	if [[ -f $TREE/tools/uprobes/Makefile ]]; then
-		make -C "$TREE/tools/uprobes" OUTPUT="$PROGRAMS/bin" CC="$cc" all
+		make -C "$TREE/tools/uprobes" OUTPUT="$PROGRAMS/bin" CC="$cc" \
+			"${PROGRAM_FLAGS[@]}" all
 	fi
 	build_modules
+}
+
+# What a program of another architecture wants to be loaded with: nothing, if it
+# is none.
+needed_by() {
+	{ "${CROSS_COMPILE}readelf" -ld "$1" 2>/dev/null || true; } |
+		sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p
+			s/.*program interpreter: \(.*\)\]/\1/p'
+}
+
+# Where a library is: the cross compiler's, our own, or one from a package.
+find_library() {
+	local file
+
+	for file in "$LIBRARIES/$1" "$PROGRAMS/bin/$1"; do
+		[[ ! -e $file ]] || { echo "$file"; return; }
+	done
+	file=$(find "${TARGET_PACKAGES[@]/#/$CACHE/packages/}" -name "$1" -print -quit)
+	[[ $file ]] || die "there is no $1"
+	echo "$file"
+}
+
+# The loader has a path, the others are all in one folder.
+add_cross_libraries() {
+	local root=$1 file from name new=1
+
+	mkdir -p "$root/lib"
+	while ((new)); do
+		new=0
+		while read -r name; do
+			file=$root/lib/$name
+			[[ $name != /* ]] || file=$root$name
+			[[ ! -e $file ]] || continue
+			mkdir -p "${file%/*}"
+			from=$(find_library "${name##*/}")
+			cp -L "$from" "$file"
+			new=1
+		done < <(find "$root/uprobes/bin" "$root/uprobes/tests" \
+			"$root/lib" -type f -perm /444 -print0 |
+			while IFS= read -r -d '' file; do
+				# Not all of them are programs
+				needed_by "$file" || true
+			done | sort -u)
+	done
 }
 
 # The shared libraries that the programs in DIR need, under their own paths.
 add_libraries() {
 	local root=$1 lib libs
 
+	if [[ -n $LIBRARIES ]]; then
+		add_cross_libraries "$root"
+		return
+	fi
 	# Most are static, which ldd regrets
 	libs=$(find "$root/uprobes/bin" "$root/uprobes/tests" -type f \
 		-perm /111 -exec ldd {} \; 2>/dev/null)
@@ -127,12 +186,13 @@ build_image() {
 
 	rm -rf "$root"
 	mkdir -p "$root"/{bin,dev,proc,sys,tmp,uprobes}
-	cp /bin/busybox "$root/bin/"
+	cp "$BUSYBOX" "$root/bin/"
 	cp -a "$PROGRAMS/bin" "$PROGRAMS/modules" "$PROGRAMS/tests" \
 		"$root/uprobes/"
 	cp -a "$TOOL/guest" "$root/uprobes/jobs"
 	mv "$root/uprobes/jobs/init" "$root/init"
-	cp "${GUEST_PROGRAMS[@]/#/$CACHE/packages/}" "$root/uprobes/bin/"
+	((${#GUEST_PROGRAMS[@]} == 0)) ||
+		cp "${GUEST_PROGRAMS[@]/#/$CACHE/packages/}" "$root/uprobes/bin/"
 	add_libraries "$root"
 	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$INITRD.new"
 	mv "$INITRD.new" "$INITRD"
@@ -144,8 +204,8 @@ BUILD_STEPS=$((TREE_STEPS + 4))
 # Overlaying is never skipped: it takes a second, and the tree may have been
 # touched.
 prepare_tree() {
-	need_packages "$@"
 	lock_builds
+	need_packages "$@"
 	SOURCE_VERSION=$(dpkg-query -Wf '${Version}' "$SOURCE_PACKAGE")
 	[[ -d $TREE ]] || rm -f "$CACHE/stamps/source"
 	step_once source "$SOURCE_VERSION" "unpacking the kernel source" \
@@ -169,6 +229,8 @@ build_all() {
 
 	prepare_tree "${PACKAGES[@]}" "${ARCH_PACKAGES[@]}"
 	fetch_packages "${GUEST_PROGRAMS[@]%%/*}"
+	unpack_missing "${TARGET_PACKAGES[@]}"
+	make_missing "${TARGET_SOURCES[@]}"
 	# shellcheck disable=SC2046 # one word a path
 	kernel=$SOURCE_VERSION-$(cd "$TOP" && content_hash $(kernel_inputs))
 	[[ -f $BUILD/$IMAGE ]] ||
@@ -184,4 +246,34 @@ build_all() {
 	step_once "image-$FLAVOUR" "$programs" "packing the guest image" \
 		build_image
 	unlock_builds
+}
+
+# The engine, and what its architecture has for it: any warning is an error.
+build_objects() {
+	local objects
+
+	configure_kernel
+	objects=$(cd "$TREE" && find kernel "arch/$ARCH_FOLDER" -name tests \
+		-prune -o -name 'u*probes*.c' -print | sed 's/c$/o/')
+	# shellcheck disable=SC2086 # one word an object
+	(cd "$BUILD" && rm -f $objects)
+	# shellcheck disable=SC2086
+	kmake W=1e $objects
+}
+
+run_build() {
+	local arch arches=("$ARCH") packages=("${PACKAGES[@]}")
+
+	[[ $ARCH != all ]] || mapfile -t arches < <(ls "$TOOL/arch")
+	for arch in "${arches[@]}"; do
+		load_arch "$arch"
+		packages+=("${ARCH_PACKAGES[@]}")
+	done
+	STEPS=$((TREE_STEPS + ${#arches[@]}))
+	prepare_tree "${packages[@]}"
+	for arch in "${arches[@]}"; do
+		load_arch "$arch"
+		BUILD=$CACHE/build/objects-$arch
+		step "compiling the engine for $arch" build_objects
+	done
 }

@@ -148,7 +148,8 @@ check_maintainers() {
 
 # Objects below kernel/ and arch/ that are made of our files.
 our_objects() {
-	kernel_code | sed -n 's/\.c$/.o/p'
+	kernel_code | grep -E "^(arch/$ARCH_FOLDER|[^a].*)/" |
+		sed -n 's/\.c$/.o/p'
 }
 
 # Lines about our files in a build's log, our paths as the compiler shows them.

@@ -152,14 +152,15 @@ install_packages() {
 	apt-get -qq -y --no-install-recommends install "$@"
 }
 
-# fetch_packages PACKAGE...: unpacks them in the cache, and installs only what
-# they depend on: they may conflict with what is installed, as gdb-minimal does
-# with gdb.
+# fetch_packages PACKAGE[:ARCHITECTURE]...: unpacks them in the cache, and installs
+# only what they depend on: they may conflict with what is installed, as
+# gdb-minimal does with gdb. For another architecture, nothing is installed.
 fetch_packages() {
 	local p
 
 	unpack_missing "$@"
 	for p in "$@"; do
+		[[ $p != *:* ]] || continue
 		# shellcheck disable=SC2046 # one word a package
 		need_packages $(sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g' \
 			"$CACHE/packages/$p/depends")
@@ -179,7 +180,7 @@ unpack_missing() {
 }
 
 # Lists of its own: root is not needed, and the machine's apt, which may never
-# have heard of i386, is left as it is.
+# have heard of the other architectures, is left as it is.
 private_apt() {
 	local apt=$CACHE/apt
 
@@ -187,7 +188,7 @@ private_apt() {
 	: >"$apt/status"
 	apt-get -qq -o Dir::State="$apt" -o Dir::State::status="$apt/status" \
 		-o Dir::Cache="$apt" -o APT::Sandbox::User=root \
-		-o APT::Architecture=amd64 -o APT::Architectures=amd64,i386 \
+		-o APT::Architecture=amd64 -o APT::Architectures=amd64,arm64,i386,ppc64el \
 		-o Acquire::Languages=none "$@"
 }
 

@@ -4,9 +4,21 @@
 
 DEFAULT_SEED=1
 
-# The last line of the tester's report, or nothing.
-tester_summary() {
-	sed -n '/^insn: /h; ${ x; p }' "$GUEST/results"
+# The last line of each tester's report, or nothing.
+tester_summaries() {
+	tr -d '\r' <"$GUEST/results" | sed -n '/^insn.*: .* different$/p'
+}
+
+# choose_testers 32?: those there are, or that of 32 bits. Its name says so only
+# where there is another.
+choose_testers() {
+	TESTERS=("$PROGRAMS"/tests/encodings{,_32})
+	((!$1)) || TESTERS=("${TESTERS[-1]}")
+	[[ -e ${TESTERS[-1]} ]] || TESTERS=("${TESTERS[0]%_32}")
+	if (($1)) && ! readelf -h "${TESTERS[0]}" | grep -q ELF32; then
+		die "--32: there are no programs of 32 bits on $ARCH"
+	fi
+	TESTERS=("${TESTERS[@]##*/}")
 }
 
 # symbol_offset IMAGE SYMBOL: where in the file it is.
@@ -46,32 +58,69 @@ mutate() {
 		dd of="$1" bs=1 seek="$to" conv=notrunc status=none
 }
 
+# mutate_tables TABLE OPCODE TABLE OPCODE: in a copy of the kernel.
+mutate_tables() {
+	cp "$BUILD/$IMAGE" "$MUTATED/$IMAGE"
+	mutate "$MUTATED/$IMAGE" "$@"
+}
+
+# mutate_source FILE SCRIPT: builds a kernel from what sed makes of a file. That
+# is given back before anybody else builds, at the latest by the next overlay.
+mutate_source() {
+	local file=$TREE/$1 rc=0
+
+	lock_builds
+	[[ -d $MUTATED/arch ]] || cp -a "$BUILD/." "$MUTATED"
+	cp -p "$file" "$LOGS/original"
+	sed -i "$2" "$file"
+	! cmp -s "$file" "$LOGS/original" || die "$1 has nothing for $2"
+	BUILD=$MUTATED kmake "$IMAGE" </dev/null >"$LOGS/mutated.log" 2>&1 ||
+		rc=$?
+	mv "$LOGS/original" "$file"
+	unlock_builds
+	((!rc)) || die "$2 does not compile (log: $LOGS/mutated.log)"
+}
+
+# One line of the list: sets WHAT, and ONLY_32 if it is to be looked for there.
+make_mistake() {
+	local script table opcode like_table like_opcode
+
+	ONLY_32=0
+	if [[ $1 == *$'\t'* ]]; then
+		IFS=$'\t' read -r script WHAT <<<"$1"
+		mutate_source "arch/$ARCH_FOLDER/kernel/uprobes.c" "$script"
+		return
+	fi
+	read -r table opcode like_table like_opcode WHAT <<<"$1"
+	[[ $table != *_32bit ]] || ONLY_32=1
+	mutate_tables "$table" "$opcode" "$like_table" "$like_opcode"
+}
+
 # Boots kernels with one mistake each. Only what the tester itself says counts.
 run_mutations() {
-	local table opcode like_table like_opcode what all=0 noticed=0 summary
-	local original=$BUILD/$IMAGE
+	local line all=0 noticed=0 summary list=$TOOL/mutations/$ARCH_FOLDER
 
+	[[ -f $list ]] || die "--mutate: no mistakes are known for $ARCH"
 	# A folder of this run: nobody else boots, or builds, from there.
-	cp "$original" "$LOGS/original"
-	BUILD=$LOGS
-	IMAGE=mutated
-	while read -r table opcode like_table like_opcode what; do
-		[[ $table && $table != '#'* ]] || continue
+	MUTATED=$LOGS/mutated
+	mkdir -p "$MUTATED"
+	while read -r line; do
+		[[ $line && $line != '#'* ]] || continue
 		all=$((all + 1))
-		cp "$LOGS/original" "$BUILD/$IMAGE"
-		mutate "$BUILD/$IMAGE" "$table" "$opcode" "$like_table" \
-			"$like_opcode"
-		boot_guest insn 300 "seed=$SEED"
-		summary=$(tester_summary)
+		make_mistake "$line"
+		choose_testers "$ONLY_32"
+		BUILD=$MUTATED boot_guest insn 300 "seed=$SEED" \
+			"tester=${TESTERS[0]}"
+		summary=$(tester_summaries)
 		mv "$GUEST" "$GUEST-$all"
 		if [[ $summary =~ \ ([1-9][0-9]*)\ different$ ]]; then
 			noticed=$((noticed + 1))
-			echo "  $what: ${BASH_REMATCH[1]} different"
+			echo "  $WHAT: ${BASH_REMATCH[1]} different"
 		else
-			echo "  $what: NOT NOTICED, the guest $END ($GUEST-$all)"
+			echo "  $WHAT: NOT NOTICED, the guest $END ($GUEST-$all)"
 		fi
-	done <"$TOOL/mutations"
-	rm -f "$LOGS/original" "$BUILD/$IMAGE"
+	done <"$list"
+	rm -r "$MUTATED"
 	echo "mutations: $noticed of $all noticed"
 	((noticed == all && all))
 }
@@ -79,7 +128,7 @@ run_mutations() {
 run_insn() {
 	local limit=300 parameters=("seed=$SEED")
 
-	((!MUTATE)) || [[ $FULL$CASE$BYTES == 0 ]] ||
+	((!MUTATE)) || [[ $FULL$BITS_32$CASE$BYTES == 00 ]] ||
 		die "--mutate goes with --seed only"
 	STEPS=$((BUILD_STEPS + 1))
 	build_all
@@ -95,10 +144,14 @@ run_insn() {
 	fi
 	[[ -z $CASE ]] || parameters+=("case=$CASE")
 	[[ -z $BYTES ]] || parameters+=("bytes=$BYTES")
+	choose_testers "$BITS_32"
+	# A case, or bytes, are something else in the other mode.
+	[[ -z $CASE$BYTES ]] || TESTERS=("${TESTERS[0]}")
+	((${#TESTERS[@]} > 1)) || parameters+=("tester=${TESTERS[0]}")
 	step_label "comparing instructions unprobed and probed"
 	echo "$LABEL"
 	follow_guest insn "$limit" "${parameters[@]}"
 	[[ $END == passed ]] || die "the guest $END (logs: $GUEST)"
-	[[ $(tester_summary) == *" 0 different" ]] ||
+	(($(tester_summaries | grep -c ' 0 different$') == ${#TESTERS[@]})) ||
 		die "the tester did not come to its end (logs: $GUEST)"
 }

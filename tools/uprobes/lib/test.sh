@@ -74,6 +74,7 @@ declare -A HOST_SUITES=(
 selected_host_suites() {
 	local name
 
+	((!QUICK)) || return 0
 	for name in insn vaddr; do
 		! selected "$name" || echo "$name"
 	done
@@ -84,6 +85,7 @@ host_suite() {
 
 	mkdir -p "$out"
 	make -s --no-print-directory -C "$TOP/$2" KDIR="$TREE" OUTPUT="$out" \
+		CROSS_CC="${CROSS_COMPILE:+${CROSS_COMPILE}gcc}" \
 		check >"$LOGS/$1.ktap" || rc=$?
 	if ((rc)); then
 		echo "failed: make check ended with $rc" >"$LOGS/$1.end"
@@ -134,12 +136,17 @@ harness_tests() {
 	done
 }
 
+# Scenarios A and B, and every call of the interface.
+QUICK_PROGRAMS=api,defer,fork,hit,ret
+
 guest_tests() {
-	local all=900 one=300 parameters=(kunit.enable=1 "torture=$TORTURE")
+	# What hangs is ended; there may be two guests and a build at a time.
+	local all=1800 one=600 parameters=(kunit.enable=1 "torture=$TORTURE")
 
 	# The checks of a debug kernel make it three times as slow
 	((!DEBUG)) || { all=2700; one=900; parameters+=(slow=1); }
 	parameters+=("limit=$((one + TORTURE))")
+	((!QUICK)) || parameters+=("only=$QUICK_PROGRAMS")
 	[[ -z $PATTERN ]] ||
 		parameters+=("pattern=$PATTERN" "kunit.filter_glob=$PATTERN")
 	boot_guest test $((all + TORTURE)) "${parameters[@]}"
@@ -162,4 +169,21 @@ run_test() {
 	((PASSED + FAILED + SKIPPED)) || die "no test matches \"$PATTERN\""
 	closing_line
 	((FAILED == 0 && PASSED > 0))
+}
+
+# The guests of each architecture in a process of its own; what there are none of
+# is compiled.
+test_all() {
+	local arch n=1
+
+	begin_parts
+	part build
+	for arch in "$TOOL"/arch/*; do
+		arch=${arch##*/}
+		has_guests "$arch" || continue
+		# The last option counts.
+		part test "$@" --arch "$arch"
+		n=$((n + 1))
+	done
+	end_parts "$n"
 }
