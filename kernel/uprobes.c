@@ -105,6 +105,8 @@ static const struct rhashtable_params table_params = {
 	.head_offset = offsetof(struct probepoint, hash),
 	.key_offset = offsetof(struct probepoint, vaddr),
 	.key_len = sizeof_field(struct probepoint, vaddr),
+	/* As many as there are at first: no worker runs for a few probes. */
+	.min_size = 64,
 	.automatic_shrinking = true,
 };
 
@@ -113,6 +115,8 @@ static const struct rhashtable_params table_params = {
  * @mm: the child's address space, a reference
  * @slots: return addresses that were changed when it began
  * @nr_slots: their number
+ * @sems: addresses of semaphores that were incremented
+ * @nr_sems: their number
  * @nr: the number of breakpoints
  * @old: where they are, and what was there before
  */
@@ -120,6 +124,8 @@ struct uprobe_dup {
 	struct mm_struct *mm;
 	struct uretprobe_slot *slots;
 	unsigned int nr_slots;
+	unsigned long *sems;
+	unsigned int nr_sems;
 	unsigned int nr;
 	struct {
 		unsigned long vaddr;
@@ -203,6 +209,8 @@ struct uprobes_mm *uprobe_make_umm(struct mm_struct *mm)
 	INIT_LIST_HEAD(&umm->areas);
 	INIT_LIST_HEAD(&umm->tasks);
 	INIT_LIST_HEAD(&umm->orphans);
+	INIT_LIST_HEAD(&umm->sems);
+	INIT_WORK(&umm->cover, uprobe_inode_cover);
 
 	/* Full barrier; umm_of() depends on the pointer. */
 	old = cmpxchg(&mm->uprobes_state.xol_area, NULL, umm);
@@ -318,6 +326,27 @@ static struct probepoint *first_point(struct uprobes_mm *umm,
 }
 
 /**
+ * uprobe_wait_for_hits() - a grace period of an address space
+ * @umm: the address space
+ *
+ * A thread is among its tasks before it enters a section, and until it has left
+ * the last. If there is none, whoever enters one later does so behind the lock, and
+ * sees all that was unlinked before.
+ *
+ * Context: in no SRCU section of the engine, no lock held. Sleeps.
+ */
+void uprobe_wait_for_hits(struct uprobes_mm *umm)
+{
+	bool idle;
+
+	spin_lock(&umm->lock);
+	idle = list_empty(&umm->tasks);
+	spin_unlock(&umm->lock);
+	if (!idle)
+		synchronize_srcu(&umm->srcu);
+}
+
+/**
  * uprobe_put_points() - drop the first references of unlinked probepoints
  * @points: the probepoints
  *
@@ -383,6 +412,8 @@ static int analyze_point(struct probepoint *point)
 	int len, ret;
 
 	mmap_read_lock(umm->mm);
+	if (!uprobe_text_check(umm->mm, point->vaddr))
+		uprobe_text_own(umm->mm, point->vaddr);
 	len = read_text(umm, point->vaddr, (u8 *)&aup->insn, sizeof(aup->insn));
 	mmap_read_unlock(umm->mm);
 	if (len < 0)
@@ -398,7 +429,7 @@ static int analyze_point(struct probepoint *point)
 }
 
 /* Write the breakpoint, unless the text is no longer what was analysed. */
-static int arm_point(struct probepoint *point)
+static int arm_point(struct probepoint *point, struct probe *probe)
 {
 	struct uprobes_mm *umm = point->umm;
 	unsigned int len = arch_uprobe_insn_len(&point->arch);
@@ -406,6 +437,9 @@ static int arm_point(struct probepoint *point)
 	int ret;
 
 	mmap_write_lock(umm->mm);
+	ret = -ESRCH;
+	if (!uprobe_inode_maps(umm->mm, probe, point->vaddr))
+		goto unlock;
 	ret = read_text(umm, point->vaddr, now, len);
 	if (ret < 0)
 		goto unlock;
@@ -427,7 +461,7 @@ unlock:
 }
 
 static struct probepoint *make_point(struct uprobes_mm *umm,
-				     unsigned long vaddr,
+				     struct probe *probe, unsigned long vaddr,
 				     struct list_head *points)
 {
 	struct probepoint *point;
@@ -446,12 +480,16 @@ static struct probepoint *make_point(struct uprobes_mm *umm,
 	if (!ret && arch_uprobe_needs_slot(&point->arch))
 		ret = uprobe_xol_get(point);
 	if (!ret)
-		ret = arm_point(point);
+		ret = arm_point(point, probe);
 	if (!ret) {
 		list_add(&point->node, &umm->points);
 		return point;
 	}
 
+	mmap_write_lock(umm->mm);
+	if (!uprobe_text_check(umm->mm, vaddr))
+		uprobe_text_share(umm->mm, vaddr);
+	mmap_write_unlock(umm->mm);
 	if (point->gone)
 		list_add(&point->node, points);
 	else
@@ -476,9 +514,9 @@ static bool point_intact(struct probepoint *point)
 }
 
 /*
- * Take the breakpoint out of the text, with the mmap_lock held for writing, and
- * give the page back. Returns false if it may still be there: then the
- * probepoint has to stay.
+ * Take the breakpoint out of the text, with the mmap_lock held for writing, unlink
+ * the probepoint, and give the page back. Returns false if the breakpoint may still
+ * be there: then the probepoint has to stay.
  */
 static bool restore_text(struct probepoint *point)
 {
@@ -490,6 +528,8 @@ static bool restore_text(struct probepoint *point)
 			       foreign_opcode(point));
 	if (ret && ret != -ESTALE && ret != -ENOENT)
 		return false;
+	/* Before uprobe_zap() takes it for one that the program loses. */
+	unlink_point(point);
 	uprobe_text_share(point->umm->mm, point->vaddr);
 	return true;
 }
@@ -499,6 +539,7 @@ static bool restore_text(struct probepoint *point)
  * changed the instruction, or unmapped its copy, that one is gone.
  */
 static struct probepoint *existing_point(struct uprobes_mm *umm,
+					 struct probe *probe,
 					 unsigned long vaddr)
 {
 	struct probepoint *point;
@@ -511,10 +552,11 @@ static struct probepoint *existing_point(struct uprobes_mm *umm,
 	/* @umm->mutex keeps it, even if it is unlinked. */
 	mmap_write_lock(umm->mm);
 	ret = uprobe_text_check(umm->mm, vaddr);
+	if (!ret && !uprobe_inode_maps(umm->mm, probe, vaddr))
+		ret = -ESRCH;
 	if (!ret && (!point_intact(point) || uprobe_xol_is_dead(point))) {
 		ret = -EIO;
 		if (restore_text(point)) {
-			unlink_point(point);
 			ret = 0;
 			point = NULL;
 		}
@@ -526,16 +568,18 @@ static struct probepoint *existing_point(struct uprobes_mm *umm,
 /**
  * uprobe_make_point() - the probepoint at an address, a new one if need be
  * @umm: the address space
+ * @probe: whom it is for, or NULL. What is mapped has to be its file, if it has one
  * @vaddr: the address
  * @points: one that fails when its address can have been looked up is moved
  *	here, for uprobe_put_points()
  *
  * Context: @umm->mutex held. Sleeps.
  *
- * Return: the probepoint, armed, or an error of register_uprobe().
+ * Return: the probepoint, armed, or an error of register_uprobe(); -ESRCH when
+ * the file is not mapped there any more.
  */
 struct probepoint *uprobe_make_point(struct uprobes_mm *umm,
-				     unsigned long vaddr,
+				     struct probe *probe, unsigned long vaddr,
 				     struct list_head *points)
 {
 	struct probepoint *point;
@@ -544,8 +588,8 @@ struct probepoint *uprobe_make_point(struct uprobes_mm *umm,
 
 	if (uprobe_xol_contains(umm, vaddr))
 		return ERR_PTR(-EINVAL);
-	point = existing_point(umm, vaddr);
-	return point ?: make_point(umm, vaddr, points);
+	point = existing_point(umm, probe, vaddr);
+	return point ?: make_point(umm, probe, vaddr, points);
 }
 
 static bool disarm_point(struct probepoint *point)
@@ -555,9 +599,6 @@ static bool disarm_point(struct probepoint *point)
 
 	mmap_write_lock(mm);
 	restored = restore_text(point);
-	/* uprobe_poke() takes a linked one's word for the text. */
-	if (restored)
-		unlink_point(point);
 	mmap_write_unlock(mm);
 	return restored;
 }
@@ -567,6 +608,20 @@ static void drop_point(struct probepoint *point, struct list_head *points)
 {
 	if (list_empty(&point->sites) && disarm_point(point))
 		list_move(&point->node, points);
+}
+
+/* An inode probe has one site for each place that its file is mapped at. */
+static bool has_site(struct probepoint *point, struct probe *probe)
+{
+	struct probe_site *site;
+
+	if (!probe->inode)
+		return false;
+	list_for_each_entry(site, &point->sites, node) {
+		if (site->probe == probe)
+			return true;
+	}
+	return false;
 }
 
 static int arm_site(struct probe_site *site, struct mm_struct *mm)
@@ -581,16 +636,24 @@ static int arm_site(struct probe_site *site, struct mm_struct *mm)
 		return -ENOMEM;
 
 	mutex_lock(&umm->mutex);
-	point = uprobe_make_point(umm, probe->u->vaddr, &points);
+	point = uprobe_make_point(umm, probe, site->vaddr, &points);
 	if (IS_ERR(point)) {
 		ret = PTR_ERR(point);
 		goto unlock;
 	}
-	if (probe->type == UPTY_URETPROBE)
+	if (probe->returns)
 		ret = uretprobe_need_trampoline(umm);
+	if (!ret && has_site(point, probe))
+		ret = -EALREADY;
 	if (ret) {
 		drop_point(point, &points);
 		goto unlock;
+	}
+	if (probe->inode) {
+		/* For who unlinks it. */
+		spin_lock(&umm->lock);
+		point->by_inode = true;
+		spin_unlock(&umm->lock);
 	}
 	refcount_inc(&umm->refs);
 	site->umm = umm;
@@ -638,7 +701,8 @@ static void arm_work_fn(struct work_struct *work)
  *
  * Context: no lock held. Sleeps.
  *
- * Return: 0 or an error of register_uprobe().
+ * Return: 0 or an error of register_uprobe(). For an inode probe also -EALREADY
+ * when it has a site there.
  */
 int uprobe_arm_site(struct probe_site *site, struct mm_struct *mm)
 {
@@ -674,6 +738,30 @@ static bool disarm_for_dying(struct probepoint *point)
 	return dw.restored;
 }
 
+static struct mm_struct *get_mm(struct uprobes_mm *umm)
+{
+	lockdep_assert_held(&umm->mutex);
+	return umm->mm && mmget_not_zero(umm->mm) ? umm->mm : NULL;
+}
+
+/**
+ * uprobe_get_mm() - a reference on an address space, for mmput()
+ * @umm: the engine's part of it
+ *
+ * Context: sleeps.
+ *
+ * Return: it, or NULL when it is dying.
+ */
+struct mm_struct *uprobe_get_mm(struct uprobes_mm *umm)
+{
+	struct mm_struct *mm;
+
+	mutex_lock(&umm->mutex);
+	mm = get_mm(umm);
+	mutex_unlock(&umm->mutex);
+	return mm;
+}
+
 /**
  * uprobe_disarm_site() - unlink a probe from its probepoint
  * @site: where the probe is set
@@ -697,8 +785,7 @@ void uprobe_disarm_site(struct probe_site *site, struct list_head *points)
 	if (!list_empty(&point->sites) || point == umm->tramp_point)
 		goto unlock;
 
-	if (umm->mm && mmget_not_zero(umm->mm))
-		mm = umm->mm;
+	mm = get_mm(umm);
 	if (mm) {
 		restored = disarm_point(point);
 		if (fatal_signal_pending(current))
@@ -846,11 +933,11 @@ int uprobe_post_sstep_notifier(struct pt_regs *regs)
 	return 1;
 }
 
-/* A child that shares the memory is another process. */
+/* A child that shares the memory is another process, which has the same files. */
 static bool serves_current(struct probe_site *site)
 {
-	return site->tgid == task_tgid(current) && READ_ONCE(uprobes_enabled) &&
-	       !READ_ONCE(site->probe->disabled);
+	return (!site->tgid || site->tgid == task_tgid(current)) &&
+	       READ_ONCE(uprobes_enabled) && !READ_ONCE(site->probe->disabled);
 }
 
 static void run_handlers(struct uprobe_task *utask, struct probepoint *point,
@@ -1073,8 +1160,6 @@ static void abandon_point(struct probepoint *point)
 	mmap_write_lock(current->mm);
 	count_missed(point);
 	restored = restore_text(point);
-	if (restored)
-		unlink_point(point);
 	mmap_write_unlock(current->mm);
 	if (!restored)
 		force_sig(SIGBUS);
@@ -1468,14 +1553,20 @@ void uprobe_zap(struct vm_area_struct *vma, unsigned long start,
 {
 	struct probepoint *point;
 	struct uprobes_mm *umm;
+	bool lost;
 
 	rcu_read_lock();
 	umm = umm_of(vma->vm_mm);
 	if (likely(!umm))
 		goto unlock;
 	spin_lock(&umm->lock);
-	while ((point = first_point(umm, start, end)))
+	lost = uprobe_inode_lose_sems(umm, start, end);
+	while ((point = first_point(umm, start, end))) {
+		lost |= point->by_inode;
 		unlink_point_locked(point);
+	}
+	if (lost)
+		uprobe_inode_lose(umm, start, end);
 	if (umm->trampoline - start < end - start)
 		WRITE_ONCE(umm->tramp_lives, false);
 	spin_unlock(&umm->lock);
@@ -1500,10 +1591,12 @@ int uprobe_mremap(struct vm_area_struct *vma, unsigned long start,
 		  unsigned long end)
 {
 	struct uprobes_mm *umm = umm_of(vma->vm_mm);
+	bool by_inode;
 	int ret;
 
 	if (likely(!umm))
 		return 0;
+	by_inode = uprobe_inode_drop_sems(umm, start, end);
 
 	/* Calls in progress must not return to where it is not any more. */
 	if (umm->trampoline - start < end - start) {
@@ -1525,8 +1618,13 @@ int uprobe_mremap(struct vm_area_struct *vma, unsigned long start,
 		if (point) {
 			start = point->vaddr;
 			opcode = foreign_opcode(point);
+			by_inode |= point->by_inode;
 		}
 		spin_unlock(&umm->lock);
+		/* Where it is going to be, or still is. */
+		if (by_inode)
+			uprobe_inode_cover_later(0, ULONG_MAX,
+						 GFP_KERNEL | __GFP_NOFAIL);
 		if (!point)
 			return 0;
 
@@ -1712,6 +1810,7 @@ void uprobe_dup_mmap(struct mm_struct *oldmm, struct mm_struct *newmm)
 	dup->nr = nr;
 
 	dup->slots = uretprobe_collect(umm, &dup->nr_slots);
+	dup->sems = uprobe_inode_sems(umm, &dup->nr_sems);
 	uprobe_make_task(current, umm)->dup = dup;
 }
 
@@ -1735,6 +1834,8 @@ static bool clean_child(struct uprobes_mm *umm, struct uprobe_dup *dup)
 		else
 			uprobe_text_share(mm, dup->old[i].vaddr);
 	}
+	for (i = 0; i < dup->nr_sems; i++)
+		uprobe_sem_add(mm, dup->sems[i], -1);
 	/*
 	 * Calls that began while memory was copied come first. Those that
 	 * returned meanwhile have not in the child.
@@ -1770,23 +1871,15 @@ void uprobe_end_dup_mmap(void)
 		utask->unclean_child = !clean_child(utask->umm, dup);
 	mmput(dup->mm);
 	kvfree(dup->slots);
+	kvfree(dup->sems);
 	kvfree(dup);
 }
 
-/**
- * uprobe_copy_process() - current made a thread or a process
- * @t: the child, which did not run yet
- * @flags: of clone()
- *
- * A child whose memory could not be cleaned for want of some must not run.
- */
-void uprobe_copy_process(struct task_struct *t, unsigned long flags)
+/* A child whose memory could not be cleaned for want of some must not run. */
+static void copy_calls_and_probes(struct task_struct *t, unsigned long flags)
 {
 	struct uprobe_task *utask = current->utask;
 
-	t->utask = NULL;
-	if (likely(!current->mm || !umm_of(current->mm)))
-		return;
 	if (flags & CLONE_VM) {
 		if (utask && utask->return_instances)
 			uretprobe_copy(t);
@@ -1803,6 +1896,24 @@ void uprobe_copy_process(struct task_struct *t, unsigned long flags)
 		uretprobe_adopt(t);
 	}
 	uprobe_inherit(t);
+}
+
+/**
+ * uprobe_copy_process() - current made a thread or a process
+ * @t: the child, which did not run yet
+ * @flags: of clone()
+ *
+ * Context: process context, sleeps.
+ */
+void uprobe_copy_process(struct task_struct *t, unsigned long flags)
+{
+	t->utask = NULL;
+	if (unlikely(!current->mm))
+		return;
+	if (unlikely(umm_of(current->mm)))
+		copy_calls_and_probes(t, flags);
+	if (!(flags & CLONE_VM))
+		uprobe_inode_fork(t->mm);
 }
 
 /**

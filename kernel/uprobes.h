@@ -14,6 +14,7 @@
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/uprobes.h>
+#include <linux/workqueue.h>
 
 /*
  * The breakpoint in memory. Some architectures have the type of an opcode as
@@ -61,6 +62,10 @@ struct xol_area;
  * @orphans: calls in progress that are in no thread's list, the oldest first,
  *	under @lock. A limited number
  * @nr_orphans: how many
+ * @sems: semaphores that were incremented: struct inode_site. Added to and taken
+ *	from with @lock and the mmap_lock for writing held, but for memory that is
+ *	unmapped: there @lock is enough
+ * @cover: looks for text that inode probes have lost; holds a reference
  * @rcu: delays the free for uprobe_zap() and uprobe_task_ip()
  */
 struct uprobes_mm {
@@ -81,6 +86,8 @@ struct uprobes_mm {
 	struct call_bucket *calls;
 	struct list_head orphans;
 	unsigned int nr_orphans;
+	struct list_head sems;
+	struct work_struct cover;
 	struct rcu_head rcu;
 };
 
@@ -106,6 +113,8 @@ struct uprobes_mm {
  *	program, so that there is no breakpoint any more, nor will there be one
  * @debugger: under @umm->lock; a debugger has its own breakpoint at @vaddr. The
  *	text there is the same for both
+ * @by_inode: an inode probe is, or was, set here. Set under @umm->mutex, read
+ *	under @umm->lock as well; never cleared
  * @mutable: the instruction may have been changed behind its first word. Set
  *	before the breakpoint is written, or under @umm->lock; never cleared
  * @arch: the instruction and how to execute it; immutable
@@ -123,6 +132,7 @@ struct probepoint {
 	struct list_head sites;
 	bool gone;
 	bool debugger;
+	bool by_inode;
 	bool mutable;
 	struct arch_uprobe arch;
 	struct rcu_head rcu;
@@ -131,16 +141,20 @@ struct probepoint {
 /**
  * struct probe_site - a probe in one process
  * @node: in @point->sites
- * @link: in @probe->sites, under probes_mutex, or with who removes it
+ * @link: in @probe->sites, under probes_mutex (sites_lock for an inode probe), or
+ *	with who removes it
  * @probe: whose; immutable
+ * @vaddr: the address; immutable
  * @umm: the address space, with a reference on it; immutable once registered
- * @tgid: the process whose threads are served; a reference; immutable
+ * @tgid: the process whose threads are served; a reference; immutable. NULL for
+ *	an inode probe, which serves whoever runs in the address space
  * @point: where; immutable once registered
  */
 struct probe_site {
 	struct list_head node;
 	struct list_head link;
 	struct probe *probe;
+	unsigned long vaddr;
 	struct uprobes_mm *umm;
 	struct pid *tgid;
 	struct probepoint *point;
@@ -200,6 +214,10 @@ struct uprobe_op {
  * @maxactive: uretprobe.maxactive; immutable
  * @data_size: uretprobe.data_size; immutable
  * @active: instances, counted only if there is a limit; atomic
+ * @inode: the file that an inode probe is set in, else NULL; immutable
+ * @offset: where in that file; immutable
+ * @returns: it observes returns, and needs a trampoline. Set once under the mutex
+ *	of the inode probe; immutable for others
  * @hits: how often the handler ran, a counter for each CPU so that threads
  *	which hit at the same time share no cache line
  * @ops: its deferred registration and removal, by what they do: a part of it,
@@ -222,6 +240,9 @@ struct probe {
 	int maxactive;
 	size_t data_size;
 	atomic_t active;
+	struct inode *inode;
+	loff_t offset;
+	bool returns;
 	unsigned long __percpu *hits;
 	struct uprobe_op ops[2];
 };
@@ -254,25 +275,53 @@ extern bool uprobes_enabled;
 struct uprobes_mm *uprobe_make_umm(struct mm_struct *mm);
 void uprobe_put_umm(struct uprobes_mm *umm);
 struct probepoint *uprobe_make_point(struct uprobes_mm *umm,
-				     unsigned long vaddr,
+				     struct probe *probe, unsigned long vaddr,
 				     struct list_head *points);
 void uprobe_put_points(struct list_head *points);
 int uprobe_arm_site(struct probe_site *site, struct mm_struct *mm);
 void uprobe_disarm_site(struct probe_site *site, struct list_head *points);
+void uprobe_wait_for_hits(struct uprobes_mm *umm);
+struct mm_struct *uprobe_get_mm(struct uprobes_mm *umm);
 struct uprobe_task *uprobe_make_task(struct task_struct *t,
 				     struct uprobes_mm *umm);
 
 /* uprobes_register.c: registration and removal, at once and deferred */
+int uprobe_init_probe(struct probe *probe, struct uprobe *u,
+		      enum uprobe_type type);
+void uprobe_release_sites(struct list_head *sites, struct list_head *points);
+unsigned long uprobe_count_hits(struct probe *probe);
 void uprobe_forget_site(struct probe_site *site);
 void uprobe_run_ops(struct uprobe_task *utask);
 void uprobe_count_missed(struct probe *probe);
 void uprobe_inherit(struct task_struct *child);
+
+/* uprobes_inode.c: probes in a file, whoever maps it */
+extern struct probe uprobe_inode_returns;
+extern const struct file_operations uprobe_inodes_fops;
+bool uprobe_inode_maps(struct mm_struct *mm, struct probe *probe,
+		       unsigned long vaddr);
+bool uprobe_inode_forget_site(struct probe_site *site);
+void uprobe_inode_free_site(struct probe_site *site);
+void uprobe_inode_cover(struct work_struct *work);
+void uprobe_inode_lose(struct uprobes_mm *umm, unsigned long start,
+		       unsigned long end);
+bool uprobe_inode_lose_sems(struct uprobes_mm *umm, unsigned long start,
+			    unsigned long end);
+bool uprobe_inode_drop_sems(struct uprobes_mm *umm, unsigned long start,
+			    unsigned long end);
+void uprobe_inode_count_missed(struct uretprobe_instance *instance);
+unsigned long *uprobe_inode_sems(struct uprobes_mm *umm, unsigned int *nr);
+int uprobe_sem_add(struct mm_struct *mm, unsigned long vaddr, int n);
+bool uprobe_inode_cover_later(unsigned long start, unsigned long end,
+			      gfp_t gfp);
+void uprobe_inode_fork(struct mm_struct *mm);
 
 /* uprobes_text.c: the text of another address space */
 int uprobe_text_check(struct mm_struct *mm, unsigned long vaddr);
 bool uprobe_text_mutable(struct mm_struct *mm, unsigned long vaddr);
 int uprobe_text_read(struct mm_struct *mm, unsigned long vaddr, u8 *buf,
 		     size_t len);
+void uprobe_text_own(struct mm_struct *mm, unsigned long vaddr);
 int uprobe_text_swap(struct mm_struct *mm, unsigned long vaddr,
 		     uprobe_swbp_t old, uprobe_swbp_t new);
 unsigned long uprobe_word_get(const void *mem, unsigned int size);
@@ -299,18 +348,21 @@ void uprobe_xol_free(struct uprobes_mm *umm);
  * @slot: the word where the return address belongs, 0 if that is unknown
  * @addr: the return address
  * @elusive: it may be in another place
+ * @followed: a consumer of a file wants to know of the return in a child as well
  */
 struct uretprobe_slot {
 	unsigned long stack;
 	unsigned long slot;
 	unsigned long addr;
 	bool elusive;
+	bool followed;
 };
 
 /* uretprobes.c: calls in progress */
 int uretprobe_need_trampoline(struct uprobes_mm *umm);
 int uretprobe_init(struct mm_struct *mm, unsigned long vaddr);
-void uretprobe_enter(struct probe *probe, struct pt_regs *regs);
+struct uretprobe_instance *uretprobe_enter(struct probe *probe,
+					   struct pt_regs *regs);
 void uretprobe_hijack(struct pt_regs *regs);
 bool uretprobe_return(struct pt_regs *regs);
 bool uretprobe_is_trampoline(struct uprobes_mm *umm, unsigned long vaddr);

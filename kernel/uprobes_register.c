@@ -89,22 +89,40 @@ static void init_op(struct probe *probe, int what)
 	op->u = probe->u;
 }
 
+/**
+ * uprobe_init_probe() - make an object one that sites can be made of
+ * @probe: zeroed
+ * @u: its object
+ * @type: what that is
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int uprobe_init_probe(struct probe *probe, struct uprobe *u,
+		      enum uprobe_type type)
+{
+	probe->hits = alloc_percpu(unsigned long);
+	if (!probe->hits)
+		return -ENOMEM;
+	refcount_set(&probe->refs, 1);
+	INIT_LIST_HEAD(&probe->sites);
+	probe->u = u;
+	probe->type = type;
+	probe->returns = type == UPTY_URETPROBE;
+	return 0;
+}
+
 static struct probe *make_probe(struct uprobe *u, enum uprobe_type type)
 {
 	struct probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
 
 	if (!probe)
 		return NULL;
-	probe->hits = alloc_percpu(unsigned long);
-	if (!probe->hits) {
+	if (uprobe_init_probe(probe, u, type)) {
 		kfree(probe);
 		return NULL;
 	}
-	refcount_set(&probe->refs, 1);
-	INIT_LIST_HEAD(&probe->sites);
-	probe->u = u;
-	probe->type = type;
 	probe->site.probe = probe;
+	probe->site.vaddr = u->vaddr;
 	probe->busy = true;
 	probe->disabled = u->flags & UPROBE_FLAG_DISABLED;
 	probe->inherit = u->flags & UPROBE_FLAG_INHERIT;
@@ -219,7 +237,9 @@ static void free_site(struct probe_site *site)
 	if (site->umm)
 		uprobe_put_umm(site->umm);
 	put_pid(site->tgid);
-	if (site != &site->probe->site)
+	if (site->probe->inode)
+		uprobe_inode_free_site(site);
+	else if (site != &site->probe->site)
 		kfree(site);
 }
 
@@ -230,27 +250,39 @@ static int cmp_umm(void *priv, const struct list_head *a,
 	       list_entry(b, struct probe_site, link)->umm;
 }
 
-/* Disarm and free sites: one grace period for each address space. */
-static void remove_sites(struct list_head *sites)
+/**
+ * uprobe_release_sites() - free sites, with a grace period for each address space
+ * @sites: disarmed
+ * @points: what uprobe_disarm_site() put there
+ *
+ * Context: no lock held, in no SRCU section of the engine. Sleeps.
+ */
+void uprobe_release_sites(struct list_head *sites, struct list_head *points)
 {
 	struct probe_site *site, *next;
 	struct uprobes_mm *umm = NULL;
-	LIST_HEAD(points);
-
-	list_for_each_entry(site, sites, link)
-		uprobe_disarm_site(site, &points);
 
 	list_sort(NULL, sites, cmp_umm);
 	list_for_each_entry(site, sites, link) {
 		if (site->umm == umm)
 			continue;
 		umm = site->umm;
-		synchronize_srcu(&umm->srcu);
+		uprobe_wait_for_hits(umm);
 		uretprobe_purge(umm);
 	}
 	list_for_each_entry_safe(site, next, sites, link)
 		free_site(site);
-	uprobe_put_points(&points);
+	uprobe_put_points(points);
+}
+
+static void remove_sites(struct list_head *sites)
+{
+	struct probe_site *site;
+	LIST_HEAD(points);
+
+	list_for_each_entry(site, sites, link)
+		uprobe_disarm_site(site, &points);
+	uprobe_release_sites(sites, &points);
 }
 
 /**
@@ -269,6 +301,11 @@ void uprobe_forget_site(struct probe_site *site)
 
 	lockdep_assert_held(&site->umm->mutex);
 
+	if (probe->inode) {
+		if (uprobe_inode_forget_site(site))
+			free_site(site);
+		return;
+	}
 	mutex_lock(&probes_mutex);
 	if (probe->busy) {
 		mutex_unlock(&probes_mutex);
@@ -1123,6 +1160,7 @@ static void collect_inherited(struct uprobes_mm *umm, struct list_head *sites)
 				continue;
 			new = kzalloc(sizeof(*new), GFP_KERNEL | __GFP_NOFAIL);
 			new->probe = probe;
+			new->vaddr = point->vaddr;
 			list_add_tail(&new->link, sites);
 			probe->forks++;
 		}
@@ -1253,7 +1291,7 @@ static struct notifier_block module_nb = {
 #endif
 
 /*
- * debugfs: uprobes/list and uprobes/enabled.
+ * debugfs: uprobes/list, uprobes/inodes and uprobes/enabled.
  */
 
 static void *list_start(struct seq_file *m, loff_t *pos)
@@ -1272,20 +1310,33 @@ static void list_stop(struct seq_file *m, void *v)
 	mutex_unlock(&probes_mutex);
 }
 
+/**
+ * uprobe_count_hits() - how often did the handlers of a probe run?
+ * @probe: the probe
+ *
+ * Context: any.
+ *
+ * Return: the number.
+ */
+unsigned long uprobe_count_hits(struct probe *probe)
+{
+	unsigned long hits = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hits += READ_ONCE(*per_cpu_ptr(probe->hits, cpu));
+	return hits;
+}
+
 /* A line for each process that the probe serves. */
 static int list_show(struct seq_file *m, void *v)
 {
 	struct probe *probe = list_entry(v, struct probe, all);
 	bool ret = probe->type == UPTY_URETPROBE;
 	struct probe_site *site;
-	unsigned long hits = 0;
-	int cpu;
 
 	if (!probe->registered || probe->busy)
 		return SEQ_SKIP;
-
-	for_each_possible_cpu(cpu)
-		hits += READ_ONCE(*per_cpu_ptr(probe->hits, cpu));
 
 	list_for_each_entry(site, &probe->sites, link)
 		seq_printf(m, "%d 0x%lx %s %ps %lu %lu%s%s\n",
@@ -1293,7 +1344,8 @@ static int list_show(struct seq_file *m, void *v)
 			   ret ? "uretprobe" : "uprobe",
 			   ret ? (void *)to_uretprobe(probe->u)->handler :
 				 (void *)probe->u->handler,
-			   hits, READ_ONCE(probe->u->nmissed),
+			   uprobe_count_hits(probe),
+			   READ_ONCE(probe->u->nmissed),
 			   probe->disabled ? " [DISABLED]" : "",
 			   READ_ONCE(site->point->gone) ? " [GONE]" : "");
 	return 0;
@@ -1312,6 +1364,7 @@ static int __init uprobes_register_init(void)
 	struct dentry *dir = debugfs_create_dir("uprobes", NULL);
 
 	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
+	debugfs_create_file("inodes", 0400, dir, NULL, &uprobe_inodes_fops);
 	debugfs_create_bool("enabled", 0600, dir, &uprobes_enabled);
 #ifdef CONFIG_MODULES
 	register_module_notifier(&module_nb);

@@ -110,6 +110,28 @@ int uprobe_text_read(struct mm_struct *mm, unsigned long vaddr, u8 *buf,
 }
 
 /**
+ * uprobe_text_own() - make a page of text private, before it is looked at
+ * @mm: the address space
+ * @vaddr: an address for which uprobe_text_check() returned 0
+ *
+ * A breakpoint needs that anyway, and it spares the page fault of the look.
+ * Whether it succeeds is seen when the breakpoint is written. If that is not done,
+ * uprobe_text_share() has to follow.
+ *
+ * Context: mmap_lock of @mm held. Sleeps.
+ */
+void uprobe_text_own(struct mm_struct *mm, unsigned long vaddr)
+{
+	struct vm_area_struct *vma;
+	struct page *page;
+
+	page = get_user_page_vma_remote(mm, vaddr, FOLL_FORCE | FOLL_WRITE,
+					&vma);
+	if (!IS_ERR(page))
+		put_page(page);
+}
+
+/**
  * uprobe_text_swap() - replace one opcode by another
  * @mm: the address space
  * @vaddr: the address

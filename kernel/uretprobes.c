@@ -209,7 +209,7 @@ int uretprobe_init(struct mm_struct *mm, unsigned long vaddr)
 	ret = prepare_trampoline(umm);
 	if (ret)
 		goto unlock;
-	point = uprobe_make_point(umm, vaddr, &points);
+	point = uprobe_make_point(umm, NULL, vaddr, &points);
 	if (IS_ERR(point))
 		ret = PTR_ERR(point);
 	else
@@ -297,13 +297,21 @@ static struct uretprobe_instance *take_instances(struct return_instance *ri)
 	return instances;
 }
 
+static bool is_inode_instance(const struct uretprobe_instance *instance)
+{
+	return instance->probe == &uprobe_inode_returns;
+}
+
 static void miss_instances(struct uretprobe_instance *instance)
 {
 	struct uretprobe_instance *next;
 
 	for (; instance; instance = next) {
 		next = instance->next;
-		uprobe_count_missed(instance->probe);
+		if (is_inode_instance(instance))
+			uprobe_inode_count_missed(instance);
+		else
+			uprobe_count_missed(instance->probe);
 		free_instance(instance);
 	}
 }
@@ -703,8 +711,11 @@ static void drop_left(struct uprobe_task *utask, unsigned long sp, bool join)
  * The instance waits in current->utask->instances for uretprobe_hijack().
  *
  * Context: inside the SRCU section. Sleeps.
+ *
+ * Return: the instance, or NULL when the return will not be reported.
  */
-void uretprobe_enter(struct probe *probe, struct pt_regs *regs)
+struct uretprobe_instance *uretprobe_enter(struct probe *probe,
+					   struct pt_regs *regs)
 {
 	struct uprobe_task *utask = current->utask;
 	struct uretprobe_instance *instance;
@@ -719,7 +730,7 @@ void uretprobe_enter(struct probe *probe, struct pt_regs *regs)
 	instance = addr == -1UL ? NULL : make_instance(probe);
 	if (!instance) {
 		uprobe_count_missed(probe);
-		return;
+		return NULL;
 	}
 	instance->ret_addr = addr;
 	instance->sp = user_stack_pointer(regs);
@@ -727,9 +738,10 @@ void uretprobe_enter(struct probe *probe, struct pt_regs *regs)
 	utask->instances = instance;
 	if (!instance->rp->entry_handler ||
 	    !instance->rp->entry_handler(instance, regs))
-		return;
+		return instance;
 	utask->instances = instance->next;
 	free_instance(instance);
+	return NULL;
 }
 
 /*
@@ -1204,12 +1216,17 @@ void uretprobe_copy(struct task_struct *child)
  */
 void uretprobe_copy_link(struct task_struct *child)
 {
-	struct uprobes_mm *umm = current->utask->umm;
+	struct uprobes_mm *umm = current->utask->umm, *its = umm_of(child->mm);
 	struct pt_regs *regs = task_pt_regs(child);
-	unsigned long *link = arch_uretprobe_link(regs);
+	unsigned long *link = arch_uretprobe_link(regs), addr;
 
-	if (link && uretprobe_is_trampoline(umm, *link))
-		find_addr(umm, user_stack_pointer(regs), link);
+	if (!link || !uretprobe_is_trampoline(umm, *link))
+		return;
+	/* It has got that call, if it is followed, and the trampoline. */
+	if (its && uretprobe_is_trampoline(its, *link) &&
+	    find_addr(its, user_stack_pointer(regs), &addr))
+		return;
+	find_addr(umm, user_stack_pointer(regs), link);
 }
 
 static unsigned int count_calls(struct uprobes_mm *umm)
@@ -1233,15 +1250,29 @@ static unsigned int count_calls(struct uprobes_mm *umm)
 
 static bool add_slot(struct uprobes_mm *umm, struct uretprobe_slot *slots,
 		     unsigned int *n, unsigned int max,
-		     struct return_instance *ri)
+		     struct return_instance *ri, bool followed)
 {
 	if (*n == max)
 		return false;
 	slots[*n].stack = ri->stack;
-	slots[*n].elusive = is_elusive(umm, ri);
+	slots[*n].followed = followed;
+	slots[*n].elusive = followed || is_elusive(umm, ri);
 	slots[*n].slot = arch_uretprobe_slot(umm->mm, ri);
 	slots[(*n)++].addr = ri->orig_ret_vaddr;
 	return true;
+}
+
+/* Of current. */
+static bool is_followed(struct uprobe_task *utask, struct return_instance *ri)
+{
+	struct uretprobe_instance *instance;
+
+	spin_lock(&utask->lock);
+	instance = ri->instances;
+	while (instance && !is_inode_instance(instance))
+		instance = instance->next;
+	spin_unlock(&utask->lock);
+	return instance;
 }
 
 /* Those of @utask, which is current's or NULL, come first. */
@@ -1254,7 +1285,8 @@ static bool fill_slots(struct uprobes_mm *umm, struct uprobe_task *utask,
 	int i;
 
 	for (ri = utask ? utask->return_instances : NULL; ri; ri = ri->next) {
-		if (!is_lost(ri) && !add_slot(umm, slots, n, max, ri))
+		if (!is_lost(ri) && !add_slot(umm, slots, n, max, ri,
+					      is_followed(utask, ri)))
 			return false;
 	}
 	for (i = 0; i < 1 << CALL_BITS && room; i++) {
@@ -1265,7 +1297,8 @@ static bool fill_slots(struct uprobes_mm *umm, struct uprobe_task *utask,
 		spin_lock(&bucket->lock);
 		hlist_for_each_entry(ri, &bucket->calls, hash) {
 			if (!utask || ri->utask != utask)
-				room = room && add_slot(umm, slots, n, max, ri);
+				room = room && add_slot(umm, slots, n, max, ri,
+							false);
 		}
 		spin_unlock(&bucket->lock);
 	}
@@ -1321,7 +1354,8 @@ static bool is_clean(struct mm_struct *mm, const struct uretprobe_slot *slot)
  * uretprobe_clean() - write return addresses back
  * @umm: the address space that they were collected in
  * @mm: the same, or that of a child, which is a copy and not in use yet
- * @slots: the return addresses. Those that may be elsewhere stay elusive
+ * @slots: the return addresses. Those that may be elsewhere stay elusive, and
+ *	those that are followed stay as they are in a child
  * @nr: their number
  *
  * Context: mmap_lock of @mm held. Sleeps.
@@ -1335,6 +1369,8 @@ bool uretprobe_clean(struct uprobes_mm *umm, struct mm_struct *mm,
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
+		if (slots[i].followed && mm != umm->mm)
+			continue;
 		clean &= uprobe_word_swap(mm, slots[i].slot,
 					  arch_uprobe_word(mm),
 					  umm->trampoline, slots[i].addr);
@@ -1433,6 +1469,46 @@ bool uretprobe_inherit(struct uprobes_mm *umm, struct mm_struct *mm,
 	return true;
 }
 
+/* The @n-th that a consumer of a file has for a call of current. */
+static bool copy_instance(struct return_instance *ri, unsigned int n,
+			  struct uretprobe_instance *to)
+{
+	struct uretprobe_instance *from;
+
+	spin_lock(&ri->utask->lock);
+	for (from = ri->instances; from; from = from->next) {
+		if (is_inode_instance(from) && !n--)
+			break;
+	}
+	if (from) {
+		to->ret_addr = from->ret_addr;
+		to->sp = from->sp;
+		memcpy(to->data, from->data, from->probe->data_size);
+	}
+	spin_unlock(&ri->utask->lock);
+	return from;
+}
+
+/* From a call of current to its copy in a child. */
+static void copy_instances(struct return_instance *ri,
+			   struct return_instance *copy)
+{
+	struct uretprobe_instance **link = &copy->instances, *instance;
+	unsigned int n;
+
+	for (n = 0; ; n++) {
+		instance = make_instance(&uprobe_inode_returns);
+		if (!instance)
+			return;
+		if (!copy_instance(ri, n, instance)) {
+			free_instance(instance);
+			return;
+		}
+		*link = instance;
+		link = &instance->next;
+	}
+}
+
 /**
  * uretprobe_adopt() - what a child has inherited from current is its thread's
  * @child: which did not run yet
@@ -1454,13 +1530,18 @@ void uretprobe_adopt(struct task_struct *child)
 
 		spin_lock(&bucket->lock);
 		copy = is_lost(ri) ? NULL : find_call(bucket, ri->stack);
-		if (copy && !copy->utask && unlink_orphan(umm, copy)) {
+		if (copy && (copy->utask || !unlink_orphan(umm, copy)))
+			copy = NULL;
+		if (copy) {
 			copy->utask = utask;
 			utask->depth += copy->entries;
 			*link = copy;
 			link = &copy->next;
 		}
 		spin_unlock(&bucket->lock);
+		/* Nobody runs there yet, to return. */
+		if (copy && is_followed(current->utask, ri))
+			copy_instances(ri, copy);
 	}
 }
 

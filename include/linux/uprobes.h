@@ -13,11 +13,13 @@
  */
 
 #include <linux/bits.h>
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/spinlock_types.h>
 #include <linux/types.h>
 
+struct inode;
 struct mm_struct;
 struct probe;
 struct probepoint;
@@ -146,6 +148,39 @@ struct uretprobe_instance {
 	char data[] __aligned(sizeof(u64));
 };
 
+/* What the handler of a consumer returns when it does not want the process. */
+#define UPROBE_HANDLER_REMOVE	1
+
+/**
+ * struct uprobe_consumer - who observes a place in a file
+ *
+ * For tracers, which observe a file and not a process. Made by the caller, who
+ * keeps it from uprobe_register() until uprobe_unregister_sync() has returned.
+ * What struct uprobe says of the context of handlers holds here as well, but for
+ * what may be called: nothing that registers or removes.
+ *
+ * @handler: called each time a thread of any process that is probed is about to
+ *	execute the instruction; @filter is not asked before. Returns 0, or
+ *	UPROBE_HANDLER_REMOVE: if @filter does not want the process either, and no
+ *	other consumer does, the probe is removed from that process. Optional, if
+ *	there is @ret_handler
+ * @ret_handler: called when a call of the function that begins at the place, in
+ *	process at @func, has returned; see uretprobe.handler. Also for a call that
+ *	began earlier, if it was observed by anybody. Optional
+ * @filter: does the consumer want this address space? Without it, it wants all.
+ *	It is asked whenever mappings or consumers change, so no lock that it
+ *	takes may be held by who makes such a change: maps a file, or calls
+ *	uprobe_register() and what belongs to that
+ */
+struct uprobe_consumer {
+	int (*handler)(struct uprobe_consumer *self, struct pt_regs *regs);
+	int (*ret_handler)(struct uprobe_consumer *self, unsigned long func,
+			   struct pt_regs *regs);
+	bool (*filter)(struct uprobe_consumer *self, struct mm_struct *mm);
+	/* private: */
+	struct list_head cons_node;
+};
+
 struct return_instance;
 
 #ifdef CONFIG_UPROBES
@@ -166,6 +201,14 @@ int enable_uretprobe(struct uretprobe *rp);
 int disable_uretprobe(struct uretprobe *rp);
 unsigned long uprobe_real_addr(unsigned long addr,
 			       struct return_instance **cursor);
+
+struct uprobe *uprobe_register(struct inode *inode, loff_t offset,
+			       loff_t ref_ctr_offset,
+			       struct uprobe_consumer *uc);
+int uprobe_apply(struct uprobe *uprobe, struct uprobe_consumer *uc, bool add);
+void uprobe_unregister_nosync(struct uprobe *uprobe,
+			      struct uprobe_consumer *uc);
+void uprobe_unregister_sync(void);
 
 #include <asm/uprobes.h>
 
@@ -302,18 +345,14 @@ struct uprobe_task {
 
 #define UPROBE_NO_TRAMPOLINE_VADDR	(~0UL)
 
-/* Text stays where it is when mappings are made, split or merged. */
-static inline int uprobe_mmap(struct vm_area_struct *vma)
-{
-	return 0;
-}
-
+/* Text stays where it is when mappings are split or merged: see uprobe_zap(). */
 static inline void uprobe_munmap(struct vm_area_struct *vma,
 				 unsigned long start, unsigned long end)
 {
 }
 
 void uprobes_init(void);
+int uprobe_mmap(struct vm_area_struct *vma);
 void uprobe_zap(struct vm_area_struct *vma, unsigned long start,
 		unsigned long end);
 int uprobe_mremap(struct vm_area_struct *vma, unsigned long start,
@@ -462,6 +501,21 @@ unsigned int arch_uprobe_insn_len(const struct arch_uprobe *aup);
  * Return: false when arch_uprobe_skip_sstep() cannot fail for it.
  */
 bool arch_uprobe_needs_slot(const struct arch_uprobe *aup);
+
+/**
+ * arch_uprobe_check_insn() - can an instruction in a file be executed elsewhere?
+ * @aup: @aup->insn holds it; may be changed
+ * @elf_class: ELFCLASS32 or ELFCLASS64, as the file has it, or ELFCLASSNONE
+ * @offset: where in the file it stands
+ *
+ * Default: what arch_uprobe_analyze_insn() says of it in current's address space,
+ * or 0 if @elf_class is not that of current. To be overridden where either kind can
+ * be judged, or where text around the instruction matters.
+ *
+ * Return: 0, or an error of arch_uprobe_analyze_insn() that it has in any process.
+ */
+int arch_uprobe_check_insn(struct arch_uprobe *aup, int elf_class,
+			   loff_t offset);
 
 /**
  * arch_uprobe_word() - what size have return addresses on the stack?
@@ -758,6 +812,29 @@ static inline unsigned long uprobe_real_addr(unsigned long addr,
 					     struct return_instance **cursor)
 {
 	return addr;
+}
+
+static inline struct uprobe *uprobe_register(struct inode *inode,
+					     loff_t offset,
+					     loff_t ref_ctr_offset,
+					     struct uprobe_consumer *uc)
+{
+	return ERR_PTR(-ENOSYS);
+}
+
+static inline int uprobe_apply(struct uprobe *uprobe,
+			       struct uprobe_consumer *uc, bool add)
+{
+	return -ENOSYS;
+}
+
+static inline void uprobe_unregister_nosync(struct uprobe *uprobe,
+					    struct uprobe_consumer *uc)
+{
+}
+
+static inline void uprobe_unregister_sync(void)
+{
 }
 
 static inline void uprobes_init(void)

@@ -28,7 +28,6 @@
 #define DW_OP_const1u		0x08
 #define DW_OP_const4u		0x0c
 #define DW_OP_const4s		0x0d
-#define DW_OP_const8u		0x0e
 #define DW_OP_dup		0x12
 #define DW_OP_pick		0x15
 #define DW_OP_swap		0x16
@@ -49,16 +48,10 @@
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define BYTES_4(value)		BYTE(value, 3), BYTE(value, 2),		\
 				BYTE(value, 1), BYTE(value, 0)
-#define BYTES_8(value)		BYTE(value, 7), BYTE(value, 6),		\
-				BYTE(value, 5), BYTE(value, 4),		\
-				BYTES_4(value)
 #define WORD_AT			(8 - WORD)
 #else
 #define BYTES_4(value)		BYTE(value, 0), BYTE(value, 1),		\
 				BYTE(value, 2), BYTE(value, 3)
-#define BYTES_8(value)		BYTES_4(value),				\
-				BYTE(value, 4), BYTE(value, 5),		\
-				BYTE(value, 6), BYTE(value, 7)
 #define WORD_AT			0
 #endif
 
@@ -68,10 +61,16 @@
 				(((value) >> 7) & 0x7f) | 0x80,		\
 				(((value) >> 14) & 0x7f) | 0x80, (value) >> 21
 
-/* What the slot is multiplied by, and how far away the table is */
+/*
+ * What the slot is multiplied by, and how far away the table is. libgcc has
+ * words of 64 bits for x32, but reads only 32 of a constant.
+ */
 #if WORD == 8
-#define UNWIND_HASH		DW_OP_const8u, BYTES_8(UPROBE_UNWIND_HASH)
-#define UNWIND_HASH_LEN		9
+#define UNWIND_HASH		DW_OP_const4u, BYTES_4(UPROBE_UNWIND_HASH >> 32), \
+				DW_OP_const1u, 32, DW_OP_shl,		\
+				DW_OP_const4u, BYTES_4(UPROBE_UNWIND_HASH), \
+				DW_OP_plus
+#define UNWIND_HASH_LEN		14
 #define UNWIND_DISTANCE		UPROBE_UNWIND_DISTANCE
 #else
 #define UNWIND_HASH		DW_OP_const4u, BYTES_4(UPROBE_UNWIND_HASH32)

@@ -19,6 +19,7 @@
 
 #define pr_fmt(fmt) "uprobes: " fmt
 
+#include <linux/elf.h>
 #include <linux/highmem.h>
 #include <linux/kdebug.h>
 #include <linux/mm.h>
@@ -403,8 +404,9 @@ static void make_absolute(struct arch_uprobe *aup, int reg)
 	aup->ixol[1] |= aup->scratch << 16;
 }
 
+/* @mm is NULL for what is in a file: what stands around it is not looked at. */
 static int analyze(struct arch_uprobe *aup, struct mm_struct *mm,
-		   unsigned long vaddr, const char **why)
+		   unsigned long vaddr, bool is_32bit, const char **why)
 {
 	struct pt_regs regs = { .nip = vaddr, .msr = MSR_PR };
 	u32 word = first_word(aup);
@@ -416,7 +418,7 @@ static int analyze(struct arch_uprobe *aup, struct mm_struct *mm,
 	if (!IS_ALIGNED(vaddr, sizeof(u32)))
 		return -EINVAL;
 	*why = "it is the second word of a prefixed instruction";
-	if (is_suffix(mm, vaddr))
+	if (mm && is_suffix(mm, vaddr))
 		return -EINVAL;
 	insn = insn_of(aup);
 	aup->len = ppc_inst_prefixed(insn) ? 8 : 4;
@@ -424,12 +426,13 @@ static int analyze(struct arch_uprobe *aup, struct mm_struct *mm,
 	if (aup->len == 8 && vaddr % 64 == 60)
 		return -EOPNOTSUPP;
 	*why = "a reservation would be lost";
-	ret = check_reservation(mm, vaddr);
+	ret = mm ? check_reservation(mm, vaddr) :
+		   is_reserved(&word, 0, 1) ? -EOPNOTSUPP : 0;
 	if (ret)
 		return ret;
 
 	make_copy(aup);
-	if (!is_32bit_mm(mm))
+	if (!is_32bit)
 		regs.msr |= MSR_64BIT;
 	ret = analyse_instr(&op, &regs, insn);
 	if (ret > 0) {
@@ -463,10 +466,21 @@ int arch_uprobe_analyze_insn(struct arch_uprobe *aup, struct mm_struct *mm,
 			     unsigned long vaddr)
 {
 	const char *why;
-	int ret = analyze(aup, mm, vaddr, &why);
+	int ret = analyze(aup, mm, vaddr, is_32bit_mm(mm), &why);
 
 	if (ret)
 		pr_debug("%08x at 0x%lx: %s\n", first_word(aup), vaddr, why);
+	return ret;
+}
+
+int arch_uprobe_check_insn(struct arch_uprobe *aup, int elf_class,
+			   loff_t offset)
+{
+	const char *why;
+	int ret = analyze(aup, NULL, offset, elf_class == ELFCLASS32, &why);
+
+	if (ret)
+		pr_debug("%08x in a file: %s\n", first_word(aup), why);
 	return ret;
 }
 

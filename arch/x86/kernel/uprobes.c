@@ -15,9 +15,11 @@
 
 #define pr_fmt(fmt) "uprobes: " fmt
 
+#include <linux/elf.h>
 #include <linux/kdebug.h>
 #include <linux/ptrace.h>
 #include <linux/sched/signal.h>
+#include <linux/syscalls.h>
 #include <linux/uaccess.h>
 #include <linux/uprobes.h>
 
@@ -42,23 +44,23 @@ unsigned int arch_uprobe_word(struct mm_struct *mm)
 	return is_64bit_mm(mm) ? sizeof(u64) : sizeof(u32);
 }
 
+/* There is 64-bit code, too, whose addresses have 32 bits: x32. */
 unsigned long arch_uprobe_mmap_base(struct mm_struct *mm)
 {
 #ifdef CONFIG_HAVE_ARCH_COMPAT_MMAP_BASES
-	if (!is_64bit_mm(mm))
+	if (mm->task_size <= U32_MAX)
 		return mm->mmap_compat_base;
 #endif
 	return mm->mmap_base;
 }
 
-int arch_uprobe_analyze_insn(struct arch_uprobe *aup, struct mm_struct *mm,
-			     unsigned long vaddr)
+static int analyze(struct arch_uprobe *aup, unsigned long vaddr, bool is_64bit)
 {
 	const char *why;
 	int ret;
 
 	ret = uprobe_insn_analyze(&aup->how, aup->insn, sizeof(aup->insn),
-				  vaddr, is_64bit_mm(mm), &why);
+				  vaddr, is_64bit, &why);
 	if (ret) {
 		pr_debug("%*ph at 0x%lx: %s\n", MAX_INSN_SIZE, aup->insn,
 			 vaddr, why);
@@ -70,9 +72,33 @@ int arch_uprobe_analyze_insn(struct arch_uprobe *aup, struct mm_struct *mm,
 			 vaddr);
 		return -EOPNOTSUPP;
 	}
+	return 0;
+}
+
+int arch_uprobe_analyze_insn(struct arch_uprobe *aup, struct mm_struct *mm,
+			     unsigned long vaddr)
+{
+	int ret = analyze(aup, vaddr, is_64bit_mm(mm));
+
+	if (ret)
+		return ret;
 	memset(aup->ixol, UPROBE_SWBP_INSN, sizeof(aup->ixol));
 	memcpy(aup->ixol, aup->how.copy, aup->how.copy_len);
 	return 0;
+}
+
+/* What is no program can be mapped by either kind, and x32 is of both. */
+int arch_uprobe_check_insn(struct arch_uprobe *aup, int elf_class,
+			   loff_t offset)
+{
+	int ret = -EOPNOTSUPP;
+
+	if (IS_ENABLED(CONFIG_X86_64) &&
+	    (elf_class != ELFCLASS32 || IS_ENABLED(CONFIG_X86_X32_ABI)))
+		ret = analyze(aup, offset, true);
+	if (ret && elf_class != ELFCLASS64)
+		ret = analyze(aup, offset, false);
+	return ret;
 }
 
 unsigned int arch_uprobe_insn_len(const struct arch_uprobe *aup)
@@ -359,19 +385,26 @@ bool arch_uprobe_xol_is_done(struct pt_regs *regs)
 	return end && regs->ip == end;
 }
 
-/*
- * What the exception left besides them tells nothing; nor does what a 32-bit
- * kernel has where the segment registers are.
- */
-bool arch_uprobe_same_regs(const struct pt_regs *a, const struct pt_regs *b)
+/* 32-bit code has none of these; a system call may leave anything in them. */
+static bool same_extended_regs(const struct pt_regs *a, const struct pt_regs *b)
 {
 #ifdef CONFIG_X86_64
-	const size_t size = offsetof(struct pt_regs, orig_ax);
+	return a->cs == __USER32_CS ||
+	       (a->r8 == b->r8 && a->r9 == b->r9 && a->r10 == b->r10 &&
+		a->r11 == b->r11 && a->r12 == b->r12 && a->r13 == b->r13 &&
+		a->r14 == b->r14 && a->r15 == b->r15);
 #else
-	const size_t size = offsetof(struct pt_regs, ds);
+	return true;
 #endif
+}
 
-	return a->ip == b->ip && a->sp == b->sp && !memcmp(a, b, size);
+/* What the exception left besides them tells nothing. */
+bool arch_uprobe_same_regs(const struct pt_regs *a, const struct pt_regs *b)
+{
+	return a->ip == b->ip && a->sp == b->sp && a->ax == b->ax &&
+	       a->bx == b->bx && a->cx == b->cx && a->dx == b->dx &&
+	       a->si == b->si && a->di == b->di && a->bp == b->bp &&
+	       same_extended_regs(a, b);
 }
 
 bool arch_uprobe_xol_was_trapped(struct task_struct *t)
@@ -455,30 +488,17 @@ unsigned long arch_uretprobe_pops(void)
 	return U16_MAX;
 }
 
-/* Has the program one of the two that have a trampoline? */
-static bool is_vdso(struct mm_struct *mm)
-{
-#ifdef CONFIG_X86_64
-	if (is_64bit_mm(mm))
-		return mm->context.vdso_image == &vdso_image_64;
-#endif
-#if defined(CONFIG_X86_32) || defined(CONFIG_IA32_EMULATION)
-	return mm->context.vdso_image == &vdso_image_32;
-#else
-	return false;
-#endif
-}
-
 unsigned long arch_uretprobe_trampoline(struct mm_struct *mm)
 {
+	const struct vdso_image *image = mm->context.vdso_image;
 	unsigned long vdso = (unsigned long)mm->context.vdso;
 	struct vm_area_struct *vma = vma_lookup(mm, vdso);
 
 	/* The program may have put it, or something else, elsewhere. */
-	if (!is_vdso(mm) || !vma || vma->vm_file || !vma->vm_ops ||
+	if (!image || !vma || vma->vm_file || !vma->vm_ops ||
 	    vma->vm_start != vdso || !(vma->vm_flags & VM_EXEC))
 		return 0;
-	return vdso + mm->context.vdso_image->sym___vdso_uretprobe_trampoline;
+	return vdso + image->sym___vdso_uretprobe_trampoline;
 }
 
 unsigned long arch_uretprobe_slot(struct mm_struct *mm,
@@ -537,4 +557,14 @@ int arch_uprobe_exception_notify(struct notifier_block *self,
 		break;
 	}
 	return NOTIFY_DONE;
+}
+
+/*
+ * Functions with return probes can return by a system call as well. Here they do
+ * not, so whoever calls it does so by mistake.
+ */
+SYSCALL_DEFINE0(uretprobe)
+{
+	force_sig(SIGILL);
+	return -EINVAL;
 }
