@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Programs with shared libraries, as this one is: dlopen(), dlclose(). */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "calls.h"
+#include "files.h"
 #include "fixture.h"
 
 enum {
@@ -92,6 +95,29 @@ TEST_F(uprobes, dlclose)
 TEST_F(uprobes, dlclose_ret)
 {
 	check_dlclose(_metadata, self->dev, probe_ret);
+}
+
+/* A probe of the library's file is there as often as the library is. */
+TEST_F(uprobes, dlopen_of_probed_file)
+{
+	pid_t pid = start_prog(library_comes_and_goes);
+	int files = upt_open(UPI_MODULE);
+	int fd = open("libgone" ABI ".so", O_RDONLY | O_CLOEXEC), id;
+
+	ASSERT_LE(0, files);
+	open_library();
+	id = probe_file(files, fd, file_offset((void *)shm[ADD]));
+	ASSERT_LE(0, id);
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(0, file_hits(files, id));
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(3, shm[SHM_RESULT]);
+	EXPECT_EQ(1, file_hits(files, id));
+	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
+	EXPECT_EQ(3 + 7, shm[SHM_RESULT]);
+	EXPECT_EQ(2, file_hits(files, id));
+	close(files);
+	EXPECT_TRUE(exited(run_prog(pid), 0));
 }
 
 static void close_in_call(void)

@@ -182,7 +182,4 @@ void leave(struct outcome *o, const ucontext_t *uc);
 __u64 ip_of(const struct registers *regs);
 const char *register_name(size_t word);
 
-/* The linker's: the program, and the end of its text. */
-extern const char __executable_start[], etext[];
-
 #endif /* _ENCODINGS_H */

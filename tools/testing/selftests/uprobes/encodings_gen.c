@@ -62,7 +62,7 @@ __u64 window_target(struct rng *r)
 
 __s64 small(struct rng *r)
 {
-	return percent(r, 70) ? below(r, 33) : -below(r, 33);
+	return percent(r, 70) ? below(r, 33) : -(__s64)below(r, 33);
 }
 
 /* To itself is for ever, into itself is another instruction. */

@@ -240,13 +240,18 @@ static void held_exit(void)
 	_exit(0);
 }
 
-/* The strings are in memory: the kernel needs the lock for a page fault. */
+/*
+ * All that execve() reads was written here: a page that the program has not
+ * touched since it was forked may take a fault, and that the lock, before it is
+ * another one's.
+ */
 static void held_exec(void)
 {
 	char shell[] = "/bin/sh", option[] = "-c", command[] = "exit 0";
+	char *args[4] = { shell, option, command }, *none[1] = { NULL };
 
 	hold_until_end();
-	execl(shell, shell, option, command, NULL);
+	execve(shell, args, none);
 }
 
 /* A program whose mmap_lock is held, and an object that was probed in it. */

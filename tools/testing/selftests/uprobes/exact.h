@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the tests in exact.c and syscalls.c probe, in assembler: see exact.S. */
+/*
+ * What the tests in exact.c and syscalls.c probe, in assembler: see exact.S of
+ * the architecture.
+ */
 #ifndef _EXACT_H
 #define _EXACT_H
 
@@ -15,23 +18,28 @@
 void run_clean(void (*fn)(void));
 
 /*
- * System calls, from 64-bit code: X_insn is the instruction, X_after the one
- * behind it. They return what the kernel does.
+ * System calls: X_insn is the instruction, X_after the one behind it. They
+ * return what the kernel does.
  */
 #define CALL(name)							\
 long name(long nr, long a, long b, long c, long d, long e);		\
 extern char name##_insn[], name##_after[]
 
+#ifdef __x86_64__
 CALL(syscall_64);
 CALL(syscall_64_too);
+#endif
 CALL(int80);
 CALL(int80_too);
 CALL(new_thread);
 
 /* The program traces itself around it. */
+#ifdef __x86_64__
 long syscall_64_traced(long nr);
+extern char syscall_64_traced_insn[];
+#endif
 long int80_traced(long nr);
-extern char syscall_64_traced_insn[], int80_traced_insn[];
+extern char int80_traced_insn[];
 
 pid_t vfork_exit(int status);
 extern char vfork_exit_insn[];
@@ -52,7 +60,7 @@ struct string {
 };
 
 /* Known to exact.S */
-static_assert(offsetof(struct string, flags) == 32, "flags");
+static_assert(offsetof(struct string, flags) == 4 * sizeof(long), "flags");
 
 /* What they work on, in pages of their own. */
 #define BUF_SIZE	(8 * 4096)
@@ -65,7 +73,7 @@ extern char name##_insn[], name##_after[]
 
 STRING(rep_movsb);
 STRING(rep_stosb);
-STRING(rep_stosq);
+STRING(rep_stos);	/* long by long */
 STRING(repe_cmpsb);
 STRING(repne_scasb);
 STRING(rep_lodsb);

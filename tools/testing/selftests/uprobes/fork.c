@@ -242,9 +242,6 @@ static __probed unsigned long return_address(void)
 	return (unsigned long)__builtin_return_address(0);
 }
 
-/* The linker's */
-extern char __executable_start[], etext[];
-
 static bool in_text(unsigned long addr)
 {
 	return addr >= (unsigned long)__executable_start &&

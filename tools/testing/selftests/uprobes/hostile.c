@@ -145,14 +145,14 @@ static void run_into_area(void)
 	((void_fn)fn_at((void *)start + 8))();
 }
 
-/* A program jumps to where it has no business: it is its own breakpoint. */
+/* A program jumps to where it has no business: the signal is its own. */
 TEST_F(uprobes, jump_into_area)
 {
 	pid_t pid = start_prog(run_into_area);
 
 	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
 	ASSERT_LE(0, probe(self->dev, pid, add));
-	EXPECT_TRUE(killed(run_prog(pid), SIGTRAP));
+	EXPECT_TRUE(killed(run_prog(pid), BEHIND_COPY));
 }
 
 static void on_sigtrap(int sig, siginfo_t *info, void *context)
@@ -486,6 +486,30 @@ TEST_F(uprobes, return_address_overwritten)
 	EXPECT_TRUE(is_balance(self->dev, caller, 10, 10, 0));
 	EXPECT_TRUE(nested_balance(self->dev, &ids, 1, 1, 0));
 }
+
+#ifdef __x86_64__
+/* The headers may be older than uretprobe(2). */
+static long pretend_to_return(void)
+{
+	return syscall(__NR_read + 335);
+}
+
+static void return_by_system_call(void)
+{
+	call_nested(pretend_to_return);
+}
+
+/* The system call for trampolines, and not from one: nothing has returned. */
+TEST_F(uprobes, uretprobe_system_call)
+{
+	pid_t pid = start_prog(return_by_system_call);
+	struct nested_ids ids;
+
+	ASSERT_EQ(0, probe_nested(self->dev, pid, 0, &ids));
+	EXPECT_TRUE(killed(run_prog(pid), SIGILL));
+	EXPECT_TRUE(nested_balance(self->dev, &ids, 1, 0, 1));
+}
+#endif
 
 static ucontext_t outside, coroutine;
 

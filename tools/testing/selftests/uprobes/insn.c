@@ -4,6 +4,7 @@
  * the CPU, and must leave the same registers, flags and memory, the red zone
  * included; or raise the same fault, with the same signal frame.
  */
+#include <asm/ldt.h>
 #include <asm/prctl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 #include <sys/ucontext.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "fixture.h"
 #include "probed.h"
 #include "snippets.h"
@@ -20,8 +22,8 @@ struct result {
 	struct cpu cpu;
 	__u64 stack[NSTACK];
 	__u64 data[NDATA];
-	__u64 fault[5];	/* signal, code, address, ip, flags */
-	__u64 fault_regs[23];
+	long fault[5];	/* signal, code, address, ip, flags */
+	gregset_t fault_regs;
 };
 
 static const struct snippet *table;
@@ -36,10 +38,10 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	now.fault[0] = sig;
 	now.fault[1] = info->si_code;
 	now.fault[2] = (uintptr_t)info->si_addr;
-	now.fault[3] = regs[REG_RIP];
+	now.fault[3] = regs[GREG(IP)];
 	now.fault[4] = regs[REG_EFL];
 	memcpy(now.fault_regs, regs, sizeof(now.fault_regs));
-	regs[REG_RIP] = (uintptr_t)snippet_end;
+	regs[GREG(IP)] = (uintptr_t)snippet_end;
 }
 
 static void catch_faults(void)
@@ -77,6 +79,7 @@ static void fill_with_noise(void *mem, size_t size, __u64 seed)
 
 static void set_state(int state)
 {
+	static const __u32 mxcsr = 0x1f80;
 	size_t i;
 
 	fill_with_noise(&cpu, sizeof(cpu), state);
@@ -90,15 +93,16 @@ static void set_state(int state)
 	cpu.gpr[RDI] = (uintptr_t)&data[0];
 	cpu.gpr[RSI] = (uintptr_t)&data[8];
 	cpu.gpr[RBX] = (uintptr_t)&data[16];
+#ifdef __x86_64__
 	cpu.gpr[R8] = 0x10;
 	cpu.gpr[R9] = 0x8000000000000000;
 	cpu.gpr[R10] = 0;
+#endif
 	cpu.flags = 0x202 | (state & 1) | (state & 2) << 1 |
 		    (state & 4) << 4 | (state & 8) << 4 | (state & 16) << 7 |
 		    (state % 3 == 0) << 4;
 	memset(&now, 0, sizeof(now));
-	asm volatile("fninit");
-	__builtin_ia32_ldmxcsr(0x1f80);
+	asm volatile("fninit\n\tldmxcsr %0" :: "m" (mxcsr));
 }
 
 static void run(const struct snippet *s, int state)
@@ -126,8 +130,8 @@ static struct difference *differences(void)
 static void compare(struct difference *d, const struct result *expected,
 		    int state)
 {
-	const __u64 *e = (const __u64 *)expected;
-	const __u64 *s = (const __u64 *)&now;
+	const long *e = (const long *)expected;
+	const long *s = (const long *)&now;
 	size_t i, fault = offsetof(struct result, fault) / sizeof(*s);
 	bool should_fault = table == faulting;
 
@@ -141,6 +145,26 @@ static void compare(struct difference *d, const struct result *expected,
 	}
 }
 
+/* One whose base is the data: gs, or in 32 bits fs, as gs is the C library's. */
+static void make_segment(void)
+{
+#ifdef __x86_64__
+	syscall(SYS_arch_prctl, ARCH_SET_GS, data);
+#else
+	struct user_desc desc = {
+		.entry_number = -1,
+		.base_addr = (uintptr_t)data,
+		.limit = 0xfffff,
+		.seg_32bit = 1,
+		.limit_in_pages = 1,
+	};
+
+	if (syscall(SYS_set_thread_area, &desc))
+		abort();
+	asm volatile("mov %0, %%fs" :: "r" (desc.entry_number << 3 | 3));
+#endif
+}
+
 static void snippets_prog(void)
 {
 	struct result *expected, *e;
@@ -149,7 +173,7 @@ static void snippets_prog(void)
 
 	has_avx = __builtin_cpu_supports("avx") != 0;
 	catch_faults();
-	syscall(SYS_arch_prctl, ARCH_SET_GS, data);
+	make_segment();
 	expected = mmap(NULL, 256 * NSTATES * sizeof(*expected),
 			PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			-1, 0);
@@ -171,8 +195,15 @@ static void snippets_prog(void)
 	}
 }
 
-static void check_snippets(struct __test_metadata *_metadata, int dev,
-			   const struct snippet *snippets)
+/* Who probes what a snippet is about, and counts the hits. */
+struct prober {
+	int (*probe)(int dev, pid_t pid, const void *addr);
+	long (*hits)(int dev, int id);
+};
+
+static void check_snippets_by(struct __test_metadata *_metadata, int dev,
+			      const struct prober *prober,
+			      const struct snippet *snippets)
 {
 	const struct difference *d = differences();
 	int ids[256], i;
@@ -183,7 +214,7 @@ static void check_snippets(struct __test_metadata *_metadata, int dev,
 	ASSERT_TRUE(WIFSTOPPED(run_prog(pid)));
 	for (i = 0; table[i].start; i++) {
 		ASSERT_GT(256, i);
-		ids[i] = probe(dev, pid, table[i].probe);
+		ids[i] = prober->probe(dev, pid, table[i].probe);
 		EXPECT_LE(0, ids[i])
 			TH_LOG("%s", table[i].text);
 	}
@@ -194,9 +225,17 @@ static void check_snippets(struct __test_metadata *_metadata, int dev,
 			       d->word, d->seen, d->expected);
 		if (ids[i] < 0)
 			continue;
-		EXPECT_EQ(NSTATES, hits(dev, ids[i]))
+		EXPECT_EQ(NSTATES, prober->hits(dev, ids[i]))
 			TH_LOG("%s", table[i].text);
 	}
+}
+
+static void check_snippets(struct __test_metadata *_metadata, int dev,
+			   const struct snippet *snippets)
+{
+	static const struct prober prober = { probe, hits };
+
+	check_snippets_by(_metadata, dev, &prober, snippets);
 }
 
 /* Stack, moves between registers, nops, branches, calls, returns. */
@@ -211,7 +250,7 @@ TEST_F(uprobes, stepped)
 	check_snippets(_metadata, self->dev, stepped);
 }
 
-/* Operands relative to the instruction pointer, of every sort. */
+/* Operands that are relative to the instruction pointer in 64-bit code. */
 TEST_F(uprobes, rip_relative)
 {
 	check_snippets(_metadata, self->dev, relative);
@@ -223,6 +262,28 @@ TEST_F(uprobes, c2_vex)
 	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
 		SKIP(return, "the CPU has no AVX2 or BMI2");
 	check_snippets(_metadata, self->dev, avx);
+}
+
+static int probe_own_file(int dev, pid_t pid, const void *addr)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = own_file();
+	return probe_file(dev, fd, file_offset(addr));
+}
+
+/* The same in probes of the program's file. */
+TEST_F(uprobes, c2_vex_by_file)
+{
+	static const struct prober prober = { probe_own_file, file_hits };
+	int files = upt_open(UPI_MODULE);
+
+	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
+		SKIP(return, "the CPU has no AVX2 or BMI2");
+	ASSERT_LE(0, files);
+	check_snippets_by(_metadata, files, &prober, avx);
+	close(files);
 }
 
 /* System calls: what they leave in the registers. */

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is particular to powerpc: which instructions, and how they end. */
-#include <asm/ptrace.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/auxv.h>
-#include <sys/ptrace.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -291,72 +289,6 @@ TEST_F(uprobes, link_register)
 	EXPECT_TRUE(exited(run_prog(pid), 0));
 	EXPECT_EQ(0, shm[SHM_RESULT]);
 	EXPECT_EQ(1, hits(self->dev, id));
-}
-
-static void traced_prog(void)
-{
-	ptrace(PTRACE_TRACEME, 0, 0, 0);
-	prog_stop();
-	shm[SHM_RESULT] = call_own_sp();
-	prog_stop();
-}
-
-/*
- * C15: a debugger finds the real return address in the link register, and may
- * write back what it finds.
- */
-TEST_F(uprobes, c15_link_register)
-{
-	pid_t pid = start_traced(traced_prog);
-	int id = probe_ret(self->dev, pid, own_sp);
-	struct pt_regs regs;
-	long link;
-	int i;
-
-	ASSERT_LE(0, id);
-	for (i = 0; i < 1000; i++) {
-		ASSERT_TRUE(stopped_by(step_traced(pid), SIGTRAP));
-		ASSERT_EQ(0, regs_of_traced(pid, &regs));
-		if (regs.nip == (uintptr_t)own_sp + 4)
-			break;
-	}
-	ASSERT_EQ((uintptr_t)own_sp + 4, regs.nip);
-	EXPECT_EQ((uintptr_t)after_own_sp, regs.link);
-	link = ptrace(PTRACE_PEEKUSER, pid, PT_LNK * sizeof(link), 0);
-	EXPECT_EQ((long)after_own_sp, link);
-	regs.gpr[3] = 42;
-	ASSERT_EQ(0, set_regs_of_traced(pid, &regs));
-	ASSERT_EQ(0, ptrace(PTRACE_POKEUSER, pid, PT_LNK * sizeof(link), link));
-	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
-	EXPECT_EQ(42, shm[SHM_RESULT]);
-	EXPECT_EQ(1, hits(self->dev, id));
-	EXPECT_TRUE(exited(cont_traced(pid), 0));
-}
-
-/* ... and what it writes instead is where the call returns to. */
-TEST_F(uprobes, c15_link_register_is_written)
-{
-	pid_t pid = start_traced(traced_prog);
-	int id = probe_ret(self->dev, pid, own_sp);
-	struct pt_regs regs;
-	int i;
-
-	ASSERT_LE(0, id);
-	for (i = 0; i < 1000; i++) {
-		ASSERT_TRUE(stopped_by(step_traced(pid), SIGTRAP));
-		ASSERT_EQ(0, regs_of_traced(pid, &regs));
-		if (regs.nip == (uintptr_t)own_sp + 4)
-			break;
-	}
-	regs.link = (uintptr_t)instead_of_own_sp;
-	ASSERT_EQ(0, set_regs_of_traced(pid, &regs));
-	ASSERT_EQ(0, regs_of_traced(pid, &regs));
-	EXPECT_EQ((uintptr_t)instead_of_own_sp, regs.link);
-	EXPECT_TRUE(stopped_by(cont_traced(pid), SIGSTOP));
-	EXPECT_EQ(77, shm[SHM_RESULT]);
-	EXPECT_EQ(0, hits(self->dev, id));
-	EXPECT_TRUE(exited(cont_traced(pid), 0));
-	EXPECT_EQ(1, missed(self->dev, id));
 }
 
 static __vector unsigned long long results[2][NVECTORS];

@@ -52,7 +52,7 @@ void fill(char *buf);		/* writes 7 to 64 bytes */
 extern char fill_rep[];		/* its rep stosb */
 long red_zone(void);		/* returns how many words of it changed */
 long every(long n);
-long trace_me(long *flags);
+long trace_me(register_t *flags);
 void step_me(void);
 void call_int3(void);		/* a probe, own_int3, after_int3, a return */
 extern char own_int3[], after_int3[];

@@ -1197,7 +1197,7 @@ static char *odd_stack;
 
 static void *with_top(char *stack, long arg)
 {
-	const long top[] = { (long)on_stack_end, arg };
+	const register_t top[] = { (long)on_stack_end, arg };
 
 	memcpy(stack, top, sizeof(top));
 	return stack;

@@ -59,9 +59,15 @@ static inline void claim_at(int line, bool is_so)
 static inline void note_signal(const siginfo_t *info, void *context)
 {
 	static const char * const names[NGREG] = {
-		"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rdi",
-		"rsi", "rbp", "rbx", "rdx", "rax", "rcx", "rsp", "rip", "flags",
+#ifdef __x86_64__
+		"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "di",
+		"si", "bp", "bx", "dx", "ax", "cx", "sp", "ip", "flags",
 		"segments", "error", "trap", "mask", "cr2"
+#else
+		"gs", "fs", "es", "ds", "di", "si", "bp", "sp", "bx", "dx",
+		"cx", "ax", "trap", "error", "ip", "cs", "flags",
+		"sp at signal", "ss"
+#endif
 	};
 	ucontext_t *uc = context;
 	int i;
@@ -78,15 +84,17 @@ static inline void note_traced(pid_t pid)
 	siginfo_t info;
 
 	claim(!ptrace(PTRACE_GETREGS, pid, 0, &regs));
-	note("rip", regs.rip);
-	note("rsp", regs.rsp);
+	note("ip", regs.UREG(ip));
+	note("sp", regs.UREG(sp));
 	note("flags", regs.eflags);
-	note("orig_rax", regs.orig_rax);
-	note("rax", regs.rax);
-	note("rcx", regs.rcx);
-	note("rdi", regs.rdi);
-	note("rsi", regs.rsi);
+	note("call", regs.REGS_CALL);
+	note("ax", regs.UREG(ax));
+	note("cx", regs.UREG(cx));
+	note("di", regs.UREG(di));
+	note("si", regs.UREG(si));
+#ifdef __x86_64__
 	note("r11", regs.r11);
+#endif
 	if (!ptrace(PTRACE_GETSIGINFO, pid, 0, &info))
 		note("code", info.si_code);
 }

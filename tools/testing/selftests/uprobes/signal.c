@@ -275,7 +275,8 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 static void trace_twice(void)
 {
 	static struct trace unprobed[MAX_TRACES];
-	long n, pushed, pushed_unprobed;
+	register_t pushed, pushed_unprobed;
+	long n;
 
 	set_handler(SIGTRAP, on_trap);
 	trace_me(&pushed_unprobed);

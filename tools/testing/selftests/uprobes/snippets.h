@@ -8,6 +8,15 @@
 
 #include "util.h"
 
+/* Registers by the names that they have in both modes: ip, sp, ax and so on. */
+#ifdef __x86_64__
+#define GREG(name)	REG_R##name
+#define UREG(name)	r##name
+#else
+#define GREG(name)	REG_E##name
+#define UREG(name)	e##name
+#endif
+
 /* A table of snippets ends with a start of NULL. */
 struct snippet {
 	void *start;
@@ -25,7 +34,9 @@ extern const struct snippet faulting[];
 
 enum gpr {
 	RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI,
+#ifdef __x86_64__
 	R8, R9, R10, R11, R12, R13, R14, R15,
+#endif
 	NGPRS
 };
 
@@ -35,21 +46,27 @@ enum gpr {
 
 /* State of the CPU: loaded before a snippet, stored after it. */
 struct cpu {
-	__u64 gpr[NGPRS];
-	__u64 flags;
-	__u64 vector[NVECTORS][4];
+	register_t gpr[NGPRS];
+	register_t flags;
+	__aligned_u64 vector[NVECTORS][4];
 };
 
-/* Known to snippets.S */
+/* Known to snippets.S of the architecture */
+#ifdef __x86_64__
 static_assert(offsetof(struct cpu, flags) == 128, "flags");
 static_assert(offsetof(struct cpu, vector) == 136, "vector");
 static_assert(sizeof(struct cpu) <= 272, "cpu");
+#else
+static_assert(offsetof(struct cpu, flags) == 32, "flags");
+static_assert(offsetof(struct cpu, vector) == 40, "vector");
+static_assert(sizeof(struct cpu) <= 168, "cpu");
+#endif
 
 /*
  * What the snippets find: rdi, rsi and rbx point into data, rsp and rbp into
  * stack, all 16-byte aligned; rcx is 4, rdx 1, r10 0; r8 is no address that is
- * mapped, and r9 not even a canonical one; all else is noise. bad_page is
- * theirs to fault on.
+ * mapped, and r9 not even a canonical one; all else is noise. In 32 bits it is
+ * the same with what there is of them. bad_page is theirs to fault on.
  */
 extern struct cpu cpu;
 extern __u64 stack[NSTACK];

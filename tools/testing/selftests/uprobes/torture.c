@@ -770,8 +770,6 @@ static void check_crowd(struct __test_metadata *_metadata, int dev,
 		  upt_read(dev, s->ret_target).callbacks);
 }
 
-extern char __executable_start[], etext[];
-
 /* Of a program that is a child of ours, all text has to be as ours is. */
 static bool same_text(pid_t pid)
 {

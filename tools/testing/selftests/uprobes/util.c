@@ -20,7 +20,6 @@
 
 #include "util.h"
 
-#define LIST_PATH	"/sys/kernel/debug/uprobes/list"
 #define ENABLED_PATH	"/sys/kernel/debug/uprobes/enabled"
 #define WARN_ONCE_PATH	"/sys/kernel/debug/clear_warn_once"
 
@@ -115,6 +114,9 @@ static const void *text_of(const void *fn)
 {
 	unsigned long words[2];
 
+	/* Looking may take long, and what is text leads nowhere. */
+	if (DESCRIPTORS && fn >= (void *)__executable_start && fn < (void *)etext)
+		return fn;
 	if (DESCRIPTORS && !read_mem(getpid(), fn, words, sizeof(words)) &&
 	    words[0] && words[0] < ADDRESS_END &&
 	    words[1] - words[0] < 1UL << 28)
@@ -141,7 +143,8 @@ const void *entry_of(const void *fn)
 	__u32 code[2];
 
 	fn = text_of(fn);
-	if (TWO_ENTRIES && !read_mem(getpid(), fn, code, sizeof(code)) &&
+	if (TWO_ENTRIES && !DESCRIPTORS &&
+	    !read_mem(getpid(), fn, code, sizeof(code)) &&
 	    (code[0] >> 16 == 0x3c4c || code[0] >> 16 == 0x3c40) &&
 	    code[1] >> 16 == 0x3842)
 		return fn + sizeof(code);

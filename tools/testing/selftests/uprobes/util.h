@@ -38,8 +38,10 @@
  *
  * Return addresses are RETURN_SLOT above the stack pointer at entry once they are
  * in memory, which they may be from the beginning, or may be elsewhere; a return
- * adds RETURN_POPS to the stack pointer. What cannot be executed from a copy is
- * REFUSED.
+ * adds RETURN_POPS to the stack pointer. If not all SLOTS_KNOWN are, the engine can
+ * only wait for the return. What cannot be executed from a copy is REFUSED; a thread
+ * that goes on BEHIND_COPY gets that signal. CHAIN_SKIPS is how many callers of a
+ * function that calls none are not in a call chain of perf.
  *
  * REGS is what NT_PRSTATUS has: its instruction pointer, stack pointer, number of
  * a system call, and link register. CONTEXT_... are those of a signal frame.
@@ -63,6 +65,9 @@
 /* Memory that a test and its programs share; zero at first. */
 #define SHM_SIZE	0x100000UL
 extern long *shm;
+
+/* Of the linker: where the text of this program is. */
+extern char __executable_start[], etext[];
 
 /*
  * Where all callers of a C function get to, for who wants to look at the text. A
@@ -164,6 +169,8 @@ bool wait_state(pid_t pid, char state);
 long proc_ip(pid_t pid, long *nr);	/* its system call, -1 is none */
 long switches(pid_t pid);	/* how often the thread left its CPU */
 bool wait_blocked(pid_t pid, char state);
+
+#define LIST_PATH	"/sys/kernel/debug/uprobes/list"
 
 /* The debugfs list: what it says of one address, at most one line. */
 struct list_line {

@@ -9,6 +9,7 @@
 #define NOP_SIZE	4
 #define INSNS_ARE_WORDS	true
 #define ADDRESS_END	0x1000000000000
+#define KERNEL_ADDRESS	0xffff800080000000
 #define TWO_ENTRIES	false
 #define DESCRIPTORS	false
 
@@ -22,6 +23,8 @@
 #define RETURNS_IN_MEMORY	false
 #define SLOTS_KNOWN	false
 #define REFUSED		EINVAL
+#define BEHIND_COPY	SIGILL	/* another slot, which is not in use */
+#define CHAIN_SKIPS	1	/* its caller: it has no frame */
 
 #define REGS		struct user_regs_struct
 #define REGS_IP		pc

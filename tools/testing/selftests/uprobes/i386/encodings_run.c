@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../encodings.h"
+#include "../util.h"
 
 #define NT_ID		0x204000UL
 #define FSAVE_FOS	6

@@ -393,7 +393,7 @@ static void aim_operand(struct state *st, const struct encoding *e,
 	if (get_displacement(&e->parts, &disp)) {
 		st->gpr[ra] = target - disp;
 	} else if (OP(word) == 31 && percent(r, 60)) {
-		st->gpr[rb] = percent(r, 80) ? 8 * (below(r, 17) - 8) :
+		st->gpr[rb] = percent(r, 80) ? 8 * ((int)below(r, 17) - 8) :
 					       small(r);
 		if (!ra)
 			st->gpr[rb] = target;

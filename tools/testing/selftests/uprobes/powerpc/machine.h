@@ -26,6 +26,8 @@
 #define RETURNS_IN_MEMORY	false	/* but in the link register, at entry */
 #define SLOTS_KNOWN	true
 #define REFUSED		EOPNOTSUPP
+#define BEHIND_COPY	SIGTRAP
+#define CHAIN_SKIPS	0
 
 #define REGS		struct pt_regs
 #define REGS_IP		nip

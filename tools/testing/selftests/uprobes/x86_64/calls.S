@@ -40,7 +40,11 @@ func call_return_to
 func clone_copied
 	nop
 	mov	%rsi, %rcx
+#ifdef __ILP32__
+	lea	(%rsp, %rdi), %r8d	/* the distance has 32 bits, too */
+#else
 	lea	(%rsp, %rdi), %r8
+#endif
 	mov	%r8, %rdi
 	mov	%rsp, %rsi
 	rep movsb

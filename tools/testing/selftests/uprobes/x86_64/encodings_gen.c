@@ -106,7 +106,7 @@ static unsigned int imm_size(const struct parts *p, __u8 modrm, bool rex_w,
 
 	if (p->map == 3)
 		return 1;
-	if (p->map == 2)
+	if (p->map > 1)
 		return 0;
 	if (p->map == 1)
 		return p->vex && p->opcode == 0x78 ? 0 : imm_size_0f(p, repne);

@@ -27,6 +27,8 @@
 #define RETURNS_IN_MEMORY	true
 #define SLOTS_KNOWN	true
 #define REFUSED		EOPNOTSUPP
+#define BEHIND_COPY	SIGTRAP
+#define CHAIN_SKIPS	0
 
 #define REGS		struct user_regs_struct
 #define REGS_IP		rip

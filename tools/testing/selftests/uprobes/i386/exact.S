@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* System calls, string instructions, the FPU: see exact.h. */
-	.text
+#include <asm/unistd.h>
 
-.macro func name
-	.globl \name
-	.type \name, @function
-	.balign 16
-\name:
-.endm
+#include "abi.S"
+	.text
 
 .macro label name
 	.globl \name
@@ -16,24 +12,16 @@
 
 /* Calls a function with nothing in the registers, nor on the stack. */
 func run_clean
-	lea	clean_stack_end(%rip), %rsp
-	mov	%rdi, %rax
+	mov	4(%esp), %eax
+	lea	clean_stack_end, %esp
 	xor	%ebx, %ebx
 	xor	%ecx, %ecx
 	xor	%edx, %edx
 	xor	%esi, %esi
 	xor	%edi, %edi
 	xor	%ebp, %ebp
-	xor	%r8d, %r8d
-	xor	%r9d, %r9d
-	xor	%r10d, %r10d
-	xor	%r11d, %r11d
-	xor	%r12d, %r12d
-	xor	%r13d, %r13d
-	xor	%r14d, %r14d
-	xor	%r15d, %r15d
-	call	*%rax
-	xor	%edi, %edi
+	call	*%eax
+	push	$0
 	call	_exit
 
 	.comm from, 8 * 4096, 4096
@@ -42,75 +30,67 @@ func run_clean
 	.comm clean_stack, 0x40000, 4096
 	.set clean_stack_end, clean_stack + 0x40000
 
-/* name(nr, a, b, c, d, e) by syscall */
-.macro by_syscall name
-	func \name
-	mov	%rdi, %rax
-	mov	%rsi, %rdi
-	mov	%rdx, %rsi
-	mov	%rcx, %rdx
-	mov	%r8, %r10
-	mov	%r9, %r8
-label \name\()_insn
-	syscall
-label \name\()_after
-	ret
+/* The arguments (nr, a, b, c, d, e) where int $0x80 takes them from. */
+.macro load_arguments
+	push	%ebx
+	push	%esi
+	push	%edi
+	mov	16(%esp), %eax
+	mov	20(%esp), %ebx
+	mov	24(%esp), %ecx
+	mov	28(%esp), %edx
+	mov	32(%esp), %esi
+	mov	36(%esp), %edi
 .endm
 
-/* The same by int $0x80. */
+.macro restore_registers
+	pop	%edi
+	pop	%esi
+	pop	%ebx
+.endm
+
+/* name(nr, a, b, c, d, e) */
 .macro by_int80 name
 	func \name
-	push	%rbx
-	mov	%rdi, %rax
-	mov	%rsi, %rbx
-	xchg	%rcx, %rdx
-	mov	%r8, %rsi
-	mov	%r9, %rdi
+	load_arguments
 label \name\()_insn
 	int	$0x80
 label \name\()_after
-	pop	%rbx
+	restore_registers
 	ret
 .endm
 
-/* With the trap flag set around it. */
-.macro traced name, insn
-	func \name
-	mov	%rdi, %rax
-	pushf
-	orq	$0x100, (%rsp)
-	popf
-	nop
-label \name\()_insn
-	\insn
-	nop
-	pushf
-	andq	$~0x100, (%rsp)
-	popf
-	nop
-	ret
-.endm
-
-by_syscall syscall_64
-by_syscall syscall_64_too
-traced syscall_64_traced, syscall
 by_int80 int80
 by_int80 int80_too
-traced int80_traced, "int $0x80"
+
+/* With the trap flag set around it. */
+func int80_traced
+	mov	4(%esp), %eax
+	pushf
+	orl	$0x100, (%esp)
+	popf
+	nop
+label int80_traced_insn
+	int	$0x80
+	nop
+	pushf
+	andl	$~0x100, (%esp)
+	popf
+	nop
+	ret
 
 /* vfork(); its child exits with that status by the same instruction. */
 func vfork_exit
-	push	%r12
-	mov	%edi, %r12d
-	mov	$58, %eax
+	push	%ebx
+	mov	8(%esp), %ebx
+	mov	$__NR_vfork, %eax
 label vfork_exit_insn
-	syscall
+	int	$0x80
 	test	%eax, %eax
 	jnz	1f
-	mov	$60, %eax
-	mov	%r12d, %edi
+	mov	$__NR_exit, %eax
 	jmp	vfork_exit_insn
-1:	pop	%r12
+1:	pop	%ebx
 	ret
 
 /*
@@ -118,28 +98,24 @@ label vfork_exit_insn
  * what is on top of its stack and ends by the same instruction.
  */
 func new_thread
-	mov	%rdi, %rax
-	mov	%rsi, %rdi
-	mov	%rdx, %rsi
-	mov	%rcx, %rdx
-	mov	%r8, %r10
-	mov	%r9, %r8
+	load_arguments
 label new_thread_insn
-	syscall
+	int	$0x80
 	test	%eax, %eax
 	jz	1f
+	restore_registers
 	ret
-1:	pop	%rax
-	call	*%rax
-	mov	$60, %eax
-	xor	%edi, %edi
+1:	pop	%eax
+	call	*%eax
+	mov	$__NR_exit, %eax
+	xor	%ebx, %ebx
 	jmp	new_thread_insn
 
 /* Where a signal handler returns to. */
 func restorer
-	mov	$15, %eax
+	mov	$__NR_rt_sigreturn, %eax
 label restorer_insn
-	syscall
+	int	$0x80
 	ud2
 
 /* For run_snippet(). */
@@ -150,111 +126,92 @@ func raise_sigill
 
 func shadow_stack
 	mov	$1, %eax
-	rdsspq	%rcx
+	rdsspd	%ecx
 label incssp
-	incsspq	%rax
+	incsspd	%eax
 	jmp	snippet_end
 
 /* NAME(struct string *), see exact.h */
 .macro string name, insn:vararg
 	func \name
-	push	%rbx
-	mov	%rdi, %rbx
-	mov	0(%rbx), %rdi
-	mov	8(%rbx), %rsi
-	mov	16(%rbx), %rcx
-	mov	24(%rbx), %rax
-	push	32(%rbx)
+	push	%ebx
+	push	%esi
+	push	%edi
+	mov	16(%esp), %ebx
+	mov	0(%ebx), %edi
+	mov	4(%ebx), %esi
+	mov	8(%ebx), %ecx
+	mov	12(%ebx), %eax
+	pushl	16(%ebx)
 	popf
 label \name\()_insn
 	\insn
 label \name\()_after
-	mov	%rdi, 0(%rbx)
-	mov	%rsi, 8(%rbx)
-	mov	%rcx, 16(%rbx)
-	mov	%rax, 24(%rbx)
+	mov	%edi, 0(%ebx)
+	mov	%esi, 4(%ebx)
+	mov	%ecx, 8(%ebx)
+	mov	%eax, 12(%ebx)
 	pushf
-	pop	32(%rbx)
+	popl	16(%ebx)
 	push	$0x202
 	popf
-	pop	%rbx
+	restore_registers
 	ret
 .endm
 
 string rep_movsb, rep movsb
 string rep_stosb, rep stosb
-string rep_stosq, rep stosq
+string rep_stos, rep stosl
 string repe_cmpsb, repe cmpsb
 string repne_scasb, repne scasb
 string rep_lodsb, rep lodsb
 
-.macro addr_table name
-	.pushsection .rodata.exact, "a"
-	.balign 8
-	.globl \name
-\name:
-	.popsection
-.endm
-
-.macro end_addr_table
-	.pushsection .rodata.exact, "a"
-	.quad 0, 0
-	.popsection
-.endm
-
 /* x87(env, numbers): each instruction with the environment behind it. */
 .macro x insn:vararg
-99:	\insn
-	fnstenv	(%rdi)
-	add	$32, %rdi
-	.pushsection .rodata.exact, "a"
-	.quad 99b, 1
-	.popsection
+	i 1, \insn
+	fnstenv	(%eax)
+	add	$32, %eax
 .endm
 
-	addr_table x87_insns
-func x87
+func_insns x87
+	mov	4(%esp), %eax
+	mov	8(%esp), %ecx
 	fninit
-	x fldl (%rsi)
-	x fldl 8(%rsi)
+	x fldl (%ecx)
+	x fldl 8(%ecx)
 	x fadd %st(1), %st
-	x faddl (%rsi)
-	x fmull x87_number(%rip)
+	x faddl (%ecx)
+	x fmull x87_number
 	x fxch
 	x fdivp
 	x fsqrt
 	x fldpi
 	x fcomip
-	x fstl 16(%rsi)
-	x fildl (%rsi)
-	x fistpl 24(%rsi)
-	x fstpt 32(%rsi)
-	x fldt 32(%rsi)
+	x fstl 16(%ecx)
+	x fildl (%ecx)
+	x fistpl 24(%ecx)
+	x fstpt 32(%ecx)
+	x fldt 32(%ecx)
 	x fwait
-	x fnstcw 48(%rsi)
-	x fldcw 48(%rsi)
+	x fnstcw 48(%ecx)
+	x fldcw 48(%ecx)
 	fninit
 	ret
-	end_addr_table
+end_insns
 
 /* A division by 0 that is found out about at the next instruction. */
-	addr_table x87_fault_insns
-	.pushsection .rodata.exact, "a"
-	.quad x87_divide, 1, x87_next, 1
-	.popsection
-	end_addr_table
-func x87_fault
+func_insns x87_fault
 	fninit
-	fldcw	x87_unmasked(%rip)
+	fldcw	x87_unmasked
 	fld1
 	fldz
-label x87_divide
-	fdivrp
+	i 1, fdivrp
 	nop
 label x87_next
-	fwait
+	i 1, fwait
 	fninit
 	ret
+end_insns
 
 /* Instructions that are refused. */
 .macro no insn:vararg
@@ -263,24 +220,33 @@ label x87_next
 99:	.asciz "\insn"
 	.popsection
 	.pushsection .rodata.exact, "a"
-	.quad 98b, 99b
+	.long 98b, 99b
 	.popsection
 .endm
 
-	addr_table refused
+	.pushsection .rodata.exact, "a"
+	.balign 8
+label refused
+	.popsection
 refused_code:
 	no mov %eax, %ss
-	no lcall *(%rdi)
-	no ljmp *(%rdi)
-	no lretq
-	no lretq $8
-	no iretq
+	no pop %ss
+	no lss (%ecx), %eax
+	no lcall *(%edi)
+	no ljmp *(%edi)
+	no lcall $0x23, $refused_code
+	no ljmp $0x23, $refused_code
+	no lret
+	no lret $8
+	no iret
+	no into
 	no int $4
 	no int $0x81
 	no int1
 	no sysenter
-	no sysexitl
-	no sysretq
+	no syscall
+	no sysexit
+	no sysret
 	no hlt
 	no cli
 	no sti
@@ -293,6 +259,9 @@ refused_code:
 	no rep insb
 	no rep outsb
 	no xbegin refused_code
+	no pushfw
+	no popfw
+	no .byte 0x67, 0xe2, 0	/* loop with cx */
 	no .byte 0x66, 0xe8, 0, 0	/* call rel16 */
 	no .byte 0x66, 0xe9, 0, 0	/* jmp rel16 */
 	no .byte 0x66, 0x0f, 0x84, 0, 0	/* je rel16 */
@@ -301,7 +270,9 @@ refused_code:
 	no .byte 0x66, 0xc3	/* ret */
 	no .byte 0x66, 0xff, 0xe0	/* jmp *%ax */
 	no .byte 0x66, 0xff, 0xd0	/* call *%ax */
-	end_addr_table
+	.pushsection .rodata.exact, "a"
+	.long 0, 0
+	.popsection
 
 	.section .rodata
 	.balign 8
