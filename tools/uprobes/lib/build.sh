@@ -13,6 +13,11 @@ export KBUILD_BUILD_TIMESTAMP='2024-11-17 00:00:00 UTC'
 export KBUILD_BUILD_USER=uprobes KBUILD_BUILD_HOST=uprobes
 export KCONFIG_NOTIMESTAMP=1
 
+# What a kernel is for, unless it is for our own tests and the demo: a file of that
+# name in config/. And is it the kernel as it is packaged, to compare with?
+KIND=
+STOCK=0
+
 load_arch() {
 	[[ $1 =~ ^[a-z0-9_]+$ && -f $TOOL/arch/$1 ]] ||
 		die "no such architecture: $1 (there are: $(ls "$TOOL/arch"))"
@@ -20,8 +25,13 @@ load_arch() {
 	# shellcheck source=tools/uprobes/arch/x86_64
 	source "$TOOL/arch/$1"
 	ARCH=$1
-	FLAVOUR=$ARCH
+	FLAVOUR=$ARCH${KIND:+-$KIND}
+	SOURCE=$TREE
 	MEMORY=512
+	if ((STOCK)); then
+		FLAVOUR+=-stock
+		SOURCE=$CACHE/linux
+	fi
 	if ((DEBUG)); then
 		FLAVOUR+=-debug
 		IMAGE=$DEBUG_IMAGE
@@ -38,7 +48,7 @@ has_guests() (
 )
 
 kmake() {
-	make -C "$TREE" O="$BUILD" ARCH="$KERNEL_ARCH" -s -j"$(nproc)" \
+	make -C "$SOURCE" O="$BUILD" ARCH="$KERNEL_ARCH" -s -j"$(nproc)" \
 		CROSS_COMPILE="$CROSS_COMPILE" HOSTCC="ccache gcc" \
 		CC="ccache $CROSS_COMPILE${COMPILER:-gcc}" "$@"
 }
@@ -58,7 +68,8 @@ config_fragments() {
 		echo "$TOOL/config/objects"
 		return
 	fi
-	printf '%s\n' "$TOOL/config/common" "$TOOL/config/$ARCH"
+	printf '%s\n' "$TOOL/config/common" "$TOOL/config/$ARCH" \
+		"$TOOL/config/${KIND:-engine}"
 	((!DEBUG)) || printf '%s\n' "$TOOL/config/debug" "$TOOL/config/$ARCH-debug"
 }
 
@@ -181,21 +192,31 @@ add_libraries() {
 		done
 }
 
+# A guest image begins with what runs jobs,
+new_root() {
+	rm -rf "$1"
+	mkdir -p "$1"/{bin,dev,proc,sys,tmp,uprobes}
+	cp "$BUSYBOX" "$1/bin/"
+	cp -a "$TOOL/guest" "$1/uprobes/jobs"
+	mv "$1/uprobes/jobs/init" "$1/init"
+}
+
+# and ends as an archive.
+pack_root() {
+	(cd "$1" && find . | cpio -o -H newc -R 0:0 --quiet) >"$INITRD.new"
+	mv "$INITRD.new" "$INITRD"
+}
+
 build_image() {
 	local root=$PROGRAMS/root
 
-	rm -rf "$root"
-	mkdir -p "$root"/{bin,dev,proc,sys,tmp,uprobes}
-	cp "$BUSYBOX" "$root/bin/"
+	new_root "$root"
 	cp -a "$PROGRAMS/bin" "$PROGRAMS/modules" "$PROGRAMS/tests" \
 		"$root/uprobes/"
-	cp -a "$TOOL/guest" "$root/uprobes/jobs"
-	mv "$root/uprobes/jobs/init" "$root/init"
 	((${#GUEST_PROGRAMS[@]} == 0)) ||
 		cp "${GUEST_PROGRAMS[@]/#/$CACHE/packages/}" "$root/uprobes/bin/"
 	add_libraries "$root"
-	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$INITRD.new"
-	mv "$INITRD.new" "$INITRD"
+	pack_root "$root"
 }
 
 TREE_STEPS=2
@@ -215,30 +236,36 @@ prepare_tree() {
 
 # What the kernel is made of: paths below $TOP that exist.
 kernel_inputs() {
-	local path
+	local path paths=(tools/uprobes/{arch,config,lib})
 
-	for path in arch include kernel samples \
-			tools/uprobes/{arch,config,lib,patches}; do
+	((STOCK)) || paths+=(arch include kernel samples tools/uprobes/patches)
+	for path in "${paths[@]}"; do
 		[[ ! -e $TOP/$path ]] || echo "$path"
 	done
 }
 
+# Configures and builds it, unless that has been done. Sets KERNEL_KEY.
+build_kernel_once() {
+	# shellcheck disable=SC2046 # one word a path
+	KERNEL_KEY=$SOURCE_VERSION-$(cd "$TOP" && content_hash $(kernel_inputs))
+	[[ -f $BUILD/$IMAGE ]] ||
+		rm -f "$CACHE/stamps/"{config,kernel}-"$FLAVOUR"
+	step_once "config-$FLAVOUR" "$KERNEL_KEY" "configuring the kernel" \
+		configure_kernel
+	step_once "kernel-$FLAVOUR" "$KERNEL_KEY" "building the kernel" \
+		build_kernel
+}
+
 # Everything that a guest needs, and no more than has changed.
 build_all() {
-	local kernel programs
+	local programs
 
 	prepare_tree "${PACKAGES[@]}" "${ARCH_PACKAGES[@]}"
 	fetch_packages "${GUEST_PROGRAMS[@]%%/*}"
 	unpack_missing "${TARGET_PACKAGES[@]}"
 	make_missing "${TARGET_SOURCES[@]}"
-	# shellcheck disable=SC2046 # one word a path
-	kernel=$SOURCE_VERSION-$(cd "$TOP" && content_hash $(kernel_inputs))
-	[[ -f $BUILD/$IMAGE ]] ||
-		rm -f "$CACHE/stamps/"{config,kernel}-"$FLAVOUR"
-	step_once "config-$FLAVOUR" "$kernel" "configuring the kernel" \
-		configure_kernel
-	step_once "kernel-$FLAVOUR" "$kernel" "building the kernel" build_kernel
-	programs=$kernel-$(cd "$TOP" && content_hash tools)
+	build_kernel_once
+	programs=$KERNEL_KEY-$(cd "$TOP" && content_hash tools)
 	[[ -f $INITRD ]] ||
 		rm -f "$CACHE/stamps/"{programs,image}-"$FLAVOUR"
 	step_once "programs-$FLAVOUR" "$programs" \

@@ -23,6 +23,9 @@ part() {
 	elif [[ $line =~ ^check:\ ([0-9]+)\ checks,\ ([0-9]+)\ failed$ ]]; then
 		failed=${BASH_REMATCH[2]}
 		passed=$((BASH_REMATCH[1] - failed))
+	elif [[ $line =~ ^clients:\ ([0-9]+)\ same,\ ([0-9]+)\ better,\ ([0-9]+)\ worse$ ]]; then
+		failed=${BASH_REMATCH[3]}
+		passed=$((BASH_REMATCH[1] + BASH_REMATCH[2]))
 	elif ((rc == 0)); then
 		passed=1
 	fi
