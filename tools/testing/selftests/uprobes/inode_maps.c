@@ -1152,9 +1152,13 @@ static void call_huge(void)
 
 TEST_F(huge, page)
 {
-	pid_t pid = start_mapped(call_huge);
+	pid_t pid;
 	int id;
 
+#ifdef __powerpc__
+	SKIP(return, "in a huge page of powerpc the probe is not hit: a fault");
+#endif
+	pid = start_mapped(call_huge);
 	EXPECT_EQ(HUGE_SZ >> 10, smaps_kb(pid, code(), "ShmemPmdMapped") +
 		  smaps_kb(pid, code(), "FilePmdMapped"));
 	id = probe_file(self->dev, file, ADD_AT);
