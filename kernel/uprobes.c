@@ -50,9 +50,10 @@
  *    are "gone" and never armed again (uprobe_zap(), uprobe_mremap()).
  *  - fork() copies the breakpoints, and return addresses that we changed; both
  *    are undone in the child before it can be seen (uprobe_dup_mmap(),
- *    uprobe_end_dup_mmap()). A return address that cannot be found is left to
- *    a trampoline of the child's own. Then probes that it inherits are set in
- *    it (uprobe_copy_process()).
+ *    uprobe_end_dup_mmap()). A return address that cannot be found, or that a
+ *    tracer of files follows, is left to a trampoline of the child's own. Then
+ *    probes that it inherits are set in it, and those of files
+ *    (uprobe_copy_process()).
  *  - When the last user of an address space is gone, by exec or exit, all of
  *    its probes are, and a later unregister finds nothing to do
  *    (uprobe_clear_state()).

@@ -65,7 +65,8 @@ struct xol_area;
  * @sems: semaphores that were incremented: struct inode_site. Added to and taken
  *	from with @lock and the mmap_lock for writing held, but for memory that is
  *	unmapped: there @lock is enough
- * @cover: looks for text that inode probes have lost; holds a reference
+ * @cover: looks for what inode probes have lost through others than the threads
+ *	of this address space; holds a reference while it is queued
  * @rcu: delays the free for uprobe_zap() and uprobe_task_ip()
  */
 struct uprobes_mm {
